@@ -1,6 +1,7 @@
 import { isClientError, type Run } from "@stackwright/client";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { approvalFacts } from "../runs/approval-facts.ts";
 import { attendRun } from "../runs/attend-run.ts";
 import { comparisonLines } from "../runs/comparison-text.ts";
 import { dependentLines } from "../runs/dependent-lines.ts";
@@ -99,8 +100,7 @@ function runLines({ place }: ServerStack, run: Run): readonly string[] {
     ["Targets", run.targets.length === 0 ? undefined : list(run.targets)],
     ["Replaces", run.replace.length === 0 ? undefined : list(run.replace)],
     ["Revision", run.revision === undefined ? undefined : String(run.revision)],
-    ...run.approvals.map(({ actor, at }) => ["Approved", `${at} by ${printable(actor)}`] as const),
-    [run.phase === "approved" ? "Apply until" : "Approve by", run.approval_expires_at],
+    ...approvalFacts(run, Date.now()),
     [
       "Freeze",
       run.freeze_override &&

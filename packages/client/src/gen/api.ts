@@ -1567,7 +1567,7 @@ export interface Run {
   readonly plan_digest: string;
   readonly comment: string;
   readonly at: string;
-  /** when it counts no longer */
+  /** when it counts no longer: from then on it is not one of those that are needed, and has to be given again */
   readonly expires_at?: string | undefined;
 })[];
   /** when the time for an approval, or for an apply by the approvals that were given, is over; the run ends a minute later */

@@ -73,7 +73,12 @@ export const RunSchema = Type.Object(
         plan_digest: Type.String(),
         comment: Type.String(),
         at: Type.String(),
-        expires_at: Type.Optional(Type.String({ description: "when it counts no longer" })),
+        expires_at: Type.Optional(
+          Type.String({
+            description:
+              "when it counts no longer: from then on it is not one of those that are needed, and has to be given again",
+          }),
+        ),
       }),
     ),
     approval_expires_at: Type.Optional(

@@ -5,9 +5,11 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { useId, useState } from "react";
 import { Dialog } from "../../parts/dialog.tsx";
 import { ProblemBox } from "../../parts/states.tsx";
+import { useNow } from "../../parts/time.tsx";
 import { planViewQuery } from "../../plan/plan-view-query.ts";
 import { mayDo, useServer } from "../../session/server-context.tsx";
 import { planSetPath, stackPath } from "../use-place.ts";
+import { countingApprovals } from "./approval-time.ts";
 
 const DECIDABLE = new Set(["awaiting_approval", "planned"]);
 const CANCELABLE = new Set([
@@ -107,6 +109,7 @@ function ApproveDialog({ run, place, onClose }: DialogProps) {
   const [comment, setComment] = useState("");
   const [typed, setTyped] = useState("");
   const refresh = useRefresh({ run, place });
+  const nowMs = useNow();
   const at = { ...place, run: run.id };
   const digest = run.plan_digest ?? "";
   const view = useQuery(planViewQuery(client, at, digest));
@@ -143,7 +146,7 @@ function ApproveDialog({ run, place, onClose }: DialogProps) {
         </strong>{" "}
         is applied as it was shown
         {run.required_approvals > 1 &&
-          `, once ${run.required_approvals} approvals are there (${run.approvals.length} so far)`}
+          `, once ${run.required_approvals} approvals are there (${countingApprovals(run, nowMs).length} so far)`}
         .
       </p>
       {summary !== undefined && (

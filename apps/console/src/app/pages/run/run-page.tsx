@@ -7,7 +7,7 @@ import { PageHead } from "../../parts/page-head.tsx";
 import { PhaseBadge } from "../../parts/phase-badge.tsx";
 import { Loaded, ProblemBox } from "../../parts/states.tsx";
 import { StuckBadge, stuckText } from "../../parts/stuck-badge.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Time, useNow } from "../../parts/time.tsx";
 import { useFilters, usePath } from "../../parts/use-address.ts";
 import { PlanTab } from "../../plan/plan-tab.tsx";
 import type { RunProgress } from "../../run/run-progress.ts";
@@ -15,6 +15,7 @@ import { RunStore } from "../../run/run-store.ts";
 import { useServer } from "../../session/server-context.tsx";
 import { stackPath } from "../use-place.ts";
 import { ApplyTab } from "./apply-tab.tsx";
+import { endOfApproval, isOver } from "./approval-time.ts";
 import { FailureCard } from "./failure-card.tsx";
 import { LogTab } from "./log-tab.tsx";
 import { PlanComparison } from "./plan-comparison.tsx";
@@ -273,14 +274,34 @@ function RunDetails({ run, place }: RunPlaceProps) {
         <section aria-labelledby="approvals">
           <h2 id="approvals">Approvals</h2>
           <ul className="plain-list">
-            {run.approvals.map(({ actor, at, comment }) => (
-              <li key={`${actor}${at}`}>
-                <strong>{actor}</strong> <Time at={at} /> {comment !== "" && <q>{comment}</q>}
+            {run.approvals.map((approval) => (
+              <li key={`${approval.actor}${approval.at}`}>
+                <strong>{approval.actor}</strong> <Time at={approval.at} />{" "}
+                {approval.comment !== "" && <q>{approval.comment}</q>}
+                <ApprovalEnd run={run} approval={approval} />
               </li>
             ))}
           </ul>
         </section>
       )}
     </>
+  );
+}
+
+interface ApprovalEndProps {
+  readonly run: Run;
+  readonly approval: Run["approvals"][number];
+}
+
+/** Until when an approval counts, where that matters. */
+function ApprovalEnd({ run, approval }: ApprovalEndProps) {
+  const nowMs = useNow();
+  const end = endOfApproval(run, approval);
+  if (end === undefined) return null;
+  return (
+    <span className={isOver(approval, nowMs) ? "bad" : undefined}>
+      {isOver(approval, nowMs) ? " no longer counts since " : " counts until "}
+      <Time at={end} />
+    </span>
   );
 }
