@@ -2,6 +2,7 @@ import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import { startOtherRelease } from "../testing/other-release.ts";
 import { startServer } from "../testing/start-server.ts";
 import { tryCommand } from "../testing/try-command.ts";
 
@@ -36,6 +37,14 @@ it("projects are made with rules of approval, changed, shown and deleted", {
   expect(made).toContain("a plan waits 7 days for that, and an approval counts for 7 days\n");
   const times = await output("set", "web", "--approval-wait", "36h", "--approval-valid", "90m");
   expect(times).toContain("a plan waits 36 hours for that, and an approval counts for 90 minutes");
+  // A server of an earlier release has no such times.
+  const former = await startOtherRelease(server.url, {
+    version: "0.0.1",
+    answer: (name, value) => (name.startsWith("approval_") ? undefined : value),
+  });
+  const shown = await output("show", "web", "--server", former);
+  expect(shown).toContain("plans need 2 approvals");
+  expect(shown).not.toMatch(/a plan waits|undefined/);
   // What is not named stays.
   const changed = await output("set", "web", "--no-exclude-author", "--approver", "token:x");
   expect(changed).toContain("plans need 2 approvals of token:x\n");

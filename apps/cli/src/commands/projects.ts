@@ -12,7 +12,7 @@ export interface ProjectOptions extends AccountOptions {
   readonly displayName?: string;
   readonly requiredApprovals?: string;
   readonly excludeAuthor?: boolean;
-  /** How long a plan waits for its approval, such as "2d". */
+  /** How long a plan waits for its approval, such as "48h". */
   readonly approvalWait?: string;
   /** How long an approval counts. */
   readonly approvalValid?: string;
@@ -216,6 +216,15 @@ function oneOf<T extends string>(
   throw new CommandError(`${option} takes ${values.join(", ")}, not "${text}".`);
 }
 
+/** Empty for a server of an earlier release, whose plans and approvals have no end. */
+function approvalTimes({
+  approval_wait_seconds: wait,
+  approval_valid_seconds: valid,
+}: Partial<Project>): readonly string[] {
+  if (wait === undefined || valid === undefined) return [];
+  return [`  a plan waits ${spanOf(wait)} for that, and an approval counts for ${spanOf(valid)}`];
+}
+
 function linesOf(project: Project): readonly string[] {
   const { required_approvals: approvals, approvers, outputs_shared_with: shared } = project;
   const many = approvals === 1 ? "1 approval" : `${approvals} approvals`;
@@ -224,7 +233,7 @@ function linesOf(project: Project): readonly string[] {
   return [
     `${project.name}${title}`,
     `  plans need ${many} of ${from}${project.exclude_author ? ", not of who requested the run" : ""}`,
-    `  a plan waits ${spanOf(project.approval_wait_seconds)} for that, and an approval counts for ${spanOf(project.approval_valid_seconds)}`,
+    ...approvalTimes(project),
     `  applied without an approval: ${project.auto_apply}`,
     `  runs that a new one ends: ${project.supersede}`,
     `  outputs for: ${shared.length === 0 ? "no other project" : shared.join(" ")}`,

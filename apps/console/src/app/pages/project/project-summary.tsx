@@ -1,3 +1,4 @@
+import type { Project } from "@stackwright/client";
 import { useQuery } from "@tanstack/react-query";
 import { LoadedStacks } from "../../parts/loaded-stacks.tsx";
 import { spanText } from "../../parts/span-text.ts";
@@ -76,14 +77,7 @@ export function ProjectSummary() {
                       : rules.approvers.join(", ")}
                   </dd>
                 </div>
-                <div>
-                  <dt>A plan waits for it</dt>
-                  <dd>{spanText(rules.approval_wait_seconds)}</dd>
-                </div>
-                <div>
-                  <dt>An approval counts for</dt>
-                  <dd>{spanText(rules.approval_valid_seconds)}</dd>
-                </div>
+                <ApprovalTimes rules={rules} />
                 <div>
                   <dt>Applied without an approval</dt>
                   <dd>{rules.auto_apply.replaceAll("_", " ")}</dd>
@@ -126,5 +120,23 @@ export function ProjectSummary() {
         </>
       )}
     </Loaded>
+  );
+}
+
+/** Nothing where a server of an earlier release answers, whose plans and approvals have no end. */
+function ApprovalTimes({ rules }: { readonly rules: Partial<Project> }) {
+  const { approval_wait_seconds: wait, approval_valid_seconds: valid } = rules;
+  if (wait === undefined || valid === undefined) return null;
+  return (
+    <>
+      <div>
+        <dt>A plan waits for it</dt>
+        <dd>{spanText(wait)}</dd>
+      </div>
+      <div>
+        <dt>An approval counts for</dt>
+        <dd>{spanText(valid)}</dd>
+      </div>
+    </>
   );
 }
