@@ -3,6 +3,7 @@ import { type Variable, Variable_Category } from "@stackwright/proto/stackwright
 import { type StorageBackend, tenancyOf } from "@stackwright/storage";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { projectTenancy } from "../domain/run-places.ts";
+import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import {
   effectiveVariables,
@@ -126,7 +127,9 @@ export async function readRunVariables(
       from === undefined
         ? cipher?.open(value, variableContext(stack, category, key))
         : openOf[from.scope]?.([from.set, category, key], value);
-    const plain = (sensitive ? opened() : undefined) ?? value;
+    const plain = sensitive ? opened() : value;
+    // Never its ciphertext.
+    if (plain === undefined) throw new ServerError("key_unavailable");
     return { category, key, sensitive, text: Buffer.from(plain).toString("utf8") };
   });
   const of = (wanted: string) =>

@@ -28,7 +28,7 @@ import {
   VariableView,
   variableViewOf,
 } from "../variables/variable-view.ts";
-import { MAX_SETS, noSet, storedVariable, withoutVariable, withVariable } from "./set-variables.ts";
+import { MAX_SETS, noSet, setVariableOf, withoutVariable } from "./set-variables.ts";
 import { shownAccountSets } from "./shown-account-sets.ts";
 import {
   AccountVariableSetSettings,
@@ -218,23 +218,18 @@ export function accountSetRoutes(fastify: FastifyInstance, parts: ApiParts): voi
       const place = placeOf(request, set);
       if (category === "env") requireEnvironmentValues({ [key]: request.body.value });
       const secret = accountSetSecret(principalOf(request), set, category, key);
-      const { variable, isNew, generation } = await transact(parts.audited(request), async (tx) => {
-        const row = await findSet(tx, place);
-        const variable = await storedVariable(
-          request.params,
-          request.body,
-          async (plain) => sealProjectSecret(tx, keys, secret, plain),
-          tx.nowMs,
-        );
-        const { variables, isAdded } = withVariable(row.message.variables, variable);
-        if (!isAdded || request.headers["if-match"] !== undefined) {
-          requireMatch(request, row.resource.generation);
-        }
-        tx.update(row, { variables, updatedAtMs: BigInt(tx.nowMs) });
-        return { variable, isNew: isAdded, generation: tx.generation };
-      });
+      const { variable, isAdded, generation } = await transact(
+        parts.audited(request),
+        async (tx) => {
+          const row = await findSet(tx, place);
+          const seal = async (plain: Buffer) => sealProjectSecret(tx, keys, secret, plain);
+          const set = await setVariableOf(request, row, seal, tx.nowMs);
+          tx.update(row, set.change);
+          return { ...set, generation: tx.generation };
+        },
+      );
       reply.header("etag", etagOf(generation));
-      return reply.code(isNew ? 201 : 200).send(variableViewOf(variable));
+      return reply.code(isAdded ? 201 : 200).send(variableViewOf(variable));
     },
   );
 

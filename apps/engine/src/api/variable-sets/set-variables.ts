@@ -1,7 +1,10 @@
-import { Variable } from "@stackwright/proto/stackwright";
+import { Variable, type VariableSet } from "@stackwright/proto/stackwright";
+import type { FastifyRequest } from "fastify";
 import type { Static } from "typebox";
 import { ServerError } from "../../domain/server-error.ts";
+import type { StoredRow } from "../../queue/transaction.ts";
 import { CATEGORIES } from "../../worker/run-variables.ts";
+import { requireMatch } from "../api-parts.ts";
 import type { NewVariable } from "../variables/variable-view.ts";
 
 /** Sets of a project, and of an account. */
@@ -16,8 +19,31 @@ interface SetVariable {
   readonly key: string;
 }
 
+/** What a request that sets a variable makes of a set. */
+interface VariableChange {
+  readonly variable: Variable;
+  /** Whether the set had none of its name. */
+  readonly isAdded: boolean;
+  readonly change: Pick<VariableSet, "variables" | "updatedAtMs">;
+}
+
+/** Sets a variable of a set; to replace one, the request has to name the version of the set. */
+export async function setVariableOf(
+  request: FastifyRequest<{ Params: SetVariable; Body: Static<typeof NewVariable> }>,
+  { message, resource }: StoredRow<Pick<VariableSet, "variables">>,
+  seal: (plain: Buffer) => Promise<Buffer>,
+  nowMs: number,
+): Promise<VariableChange> {
+  const variable = await storedVariable(request.params, request.body, seal, nowMs);
+  const { variables, isAdded } = withVariable(message.variables, variable);
+  if (!isAdded || request.headers["if-match"] !== undefined) {
+    requireMatch(request, resource.generation);
+  }
+  return { variable, isAdded, change: { variables, updatedAtMs: variable.updatedAtMs } };
+}
+
 /** A variable as it is stored in a set. */
-export async function storedVariable(
+async function storedVariable(
   { category, key }: SetVariable,
   { value, sensitive = false, description = "" }: Static<typeof NewVariable>,
   seal: (plain: Buffer) => Promise<Buffer>,
@@ -35,7 +61,7 @@ export async function storedVariable(
 }
 
 /** Variables with one more, or with another in place of one. `unprocessable` where they are too many or too large. */
-export function withVariable(
+function withVariable(
   variables: readonly Variable[],
   variable: Variable,
 ): { readonly variables: Variable[]; readonly isAdded: boolean } {
