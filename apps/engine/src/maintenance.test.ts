@@ -24,7 +24,7 @@ it("deletions of projects that were interrupted are finished or taken back withi
     {
       registry: { parts: {}, sweep: async () => (others += 1) },
       store: { storage },
-      storeClock: { skewMs: async () => 0 },
+      serverClock: { standing: async () => ({ mayReact: true }) },
       scheduler: clock,
       metrics: { maintained: () => undefined },
       logger: silentLogger,

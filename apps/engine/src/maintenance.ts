@@ -3,7 +3,7 @@ import { type Clock, sleep } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
 import type { OpenStore, PlanRetention } from "@stackwright/core";
 import type { Registry } from "@stackwright/registry";
-import type { StoreClock } from "./clock/store-clock.ts";
+import { mayReact, type ServerClock } from "./clock/server-clock.ts";
 import type { ServerMetrics } from "./metrics/server-metrics.ts";
 import { collectRemains, finishProjects, sweepRecords } from "./retention/clean-store.ts";
 import type { RunRetention } from "./retention/expire-runs.ts";
@@ -19,8 +19,8 @@ interface MaintenanceOptions {
   readonly healthCheckMs: number | undefined;
   /** Where blobs are collected. */
   readonly store: Pick<OpenStore, "storage" | "blobs">;
-  /** Warns of a clock that differs. */
-  readonly storeClock: StoreClock;
+  /** Warns of a clock that differs. While it does, nothing is removed here that is past its time. */
+  readonly serverClock: ServerClock;
   /** How long saved plans stay. */
   readonly planRetention: PlanRetention;
   /** How long runs and their events stay. */
@@ -45,6 +45,7 @@ export async function runMaintenance(
   const {
     registry,
     metrics,
+    serverClock,
     healthCheckMs,
     sweepMs = 600_000,
     collectMs = 3_600_000,
@@ -56,14 +57,11 @@ export async function runMaintenance(
     onRemoved: (what: string, count: number) => metrics.maintained(what, count),
   };
   await Promise.all([
-    options.storeClock.skewMs(),
-    repeat(options, sweepMs, signal, async () => {
-      await options.storeClock.skewMs();
-      await sweepRecords(cleaning, signal);
-    }),
+    serverClock.standing(),
+    repeatDue(options, sweepMs, signal, async () => sweepRecords(cleaning, signal)),
     // Sooner than the rest: until then nothing can be made in such a project.
-    repeat(options, deletionMs, signal, async () => finishProjects(cleaning, signal)),
-    repeat(options, collectMs, signal, async () => collectRemains(cleaning, signal)),
+    repeatDue(options, deletionMs, signal, async () => finishProjects(cleaning, signal)),
+    repeatDue(options, collectMs, signal, async () => collectRemains(cleaning, signal)),
     // By itself: it waits for the leases of workers that live.
     repeat(options, collectMs, signal, async () => {
       const { store, scheduler } = options;
@@ -77,6 +75,18 @@ export async function runMaintenance(
           metrics.maintained("function checks", checked);
         }),
   ]);
+}
+
+/** What goes by the time: left to other servers by one whose clock is wrong. */
+async function repeatDue(
+  options: MaintenanceOptions,
+  pauseMs: number,
+  signal: AbortSignal,
+  task: () => Promise<void>,
+): Promise<void> {
+  return repeat(options, pauseMs, signal, async () => {
+    if (await mayReact(options.serverClock)) await task();
+  });
 }
 
 async function repeat(

@@ -26,6 +26,7 @@ import { AccountPlaces } from "./api/account-places.ts";
 import { apiPlugin } from "./api/api-plugin.ts";
 import type { IdempotencyKeys } from "./api/idempotency/answer-keeper.ts";
 import { AuditForwarder } from "./audit-webhook/audit-forwarder.ts";
+import type { ServerClock } from "./clock/server-clock.ts";
 import type { ServerFacts } from "./doctor/server-facts.ts";
 import type { FindSchemaChanges } from "./domain/find-schema-changes.ts";
 import { createInProcessExecutor } from "./executor/in-process-executor.ts";
@@ -164,6 +165,8 @@ interface RunServerOptions {
   readonly storageEndpoint: () => { readonly port: number; readonly tls: boolean } | undefined;
   /** Vouches for runs. */
   readonly identity: IdentityIssuer;
+  /** What is known of its clock. */
+  readonly serverClock: ServerClock;
   /** What the server says of itself to those who operate it. */
   readonly facts: ServerFacts;
   /** Ends streams of events when the server stops. */
@@ -407,7 +410,10 @@ export function openRunServer(options: RunServerOptions): RunServer {
       );
       stack.use(new StackSetWorker({ ...parts, logger, renewer }));
       const stuck = stuckBoundsOf(options.limits);
-      stack.use(new NotificationWorker({ ...parts, ...notifications, renewer, stuck }));
+      const { serverClock } = options;
+      stack.use(
+        new NotificationWorker({ ...parts, ...notifications, renewer, stuck, serverClock }),
+      );
       stack.use(
         new AuditForwarder({
           ...parts,
@@ -427,7 +433,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
         renewer,
         limits: stepLimitsOf(options.limits),
         planWaitMs: options.planWaitHours && options.planWaitHours * HOUR_MS,
-        skewMs: options.facts.skewMs,
+        serverClock: options.serverClock,
         observer: options.metrics,
         release: options.release,
         spans: options.spans,

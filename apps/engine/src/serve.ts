@@ -29,7 +29,6 @@ import { issuerText } from "./access/access-places.ts";
 import { LoginSessions } from "./access/login-sessions.ts";
 import { registryAudit } from "./access/registry-audit.ts";
 import { createFirstCredentials, writeCredentials } from "./bootstrap.ts";
-import { StoreClock } from "./clock/store-clock.ts";
 import { consolePlugin } from "./console/console-plugin.ts";
 import { helpPlugin } from "./console/help-plugin.ts";
 import { DEVICE_PAGE } from "./device-login/device-pages.ts";
@@ -42,6 +41,7 @@ import { checkListening } from "./listening-rules.ts";
 import { runMaintenance } from "./maintenance.ts";
 import { observeStore } from "./metrics/observe-store.ts";
 import { ServerMetrics } from "./metrics/server-metrics.ts";
+import { openServerClock } from "./open-server-clock.ts";
 import { planRetentionOf, runRetentionOf } from "./plan-expiry.ts";
 import { publicOrigin } from "./public-origin.ts";
 import { openRunServer } from "./run-server.ts";
@@ -172,8 +172,8 @@ export async function serve(
   const cached = cacheStore(opened, resolved.storeCacheMib, history);
   if (cached.statistics !== undefined) metrics.readCacheBy(cached.statistics);
   const store = stack.use(observeStore(cached.store, metrics.store));
-  const storeClock = new StoreClock({ clock, logger, storeMs: store.serverMs });
-  metrics.readSkewBy(async () => storeClock.skewMs());
+  const serverClock = openServerClock(store, { clock, logger });
+  metrics.readClockBy(async () => serverClock.standing());
   const functions =
     resolved.functionsFile === undefined
       ? undefined
@@ -296,6 +296,7 @@ export async function serve(
       notificationHosts: resolved.notificationHosts,
       origin,
       tools: resolved.tools?.map(offeredToolOf),
+      serverClock,
       facts: {
         secretKeys: async (during) => {
           const uses = await listServerKeyUses(store.storage, loaded, { signal: during });
@@ -304,7 +305,7 @@ export async function serve(
         },
         identityKeys: async () => void (await identityKeys.published()),
         directories: [blobDirectory],
-        skewMs: async () => storeClock.skewMs(),
+        clockStanding: async () => serverClock.standing(),
         certificateEndMs: () =>
           certificate === undefined ? undefined : endOfCertificate(certificate),
       },
@@ -436,7 +437,7 @@ export async function serve(
     {
       registry,
       store,
-      storeClock,
+      serverClock,
       scheduler: clock,
       metrics,
       logger,

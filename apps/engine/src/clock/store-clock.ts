@@ -1,10 +1,12 @@
 import type { Clock } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
+import {
+  type ClockStanding,
+  type ServerClock,
+  SKEW_ERROR_MS,
+  SKEW_WARNING_MS,
+} from "./server-clock.ts";
 
-/** What a server may differ by without a warning, in milliseconds. */
-export const SKEW_WARNING_MS = 2_000;
-/** What signed requests and tokens of runs do not bear any more, and with what a server ends no run whose time is over. */
-export const SKEW_ERROR_MS = 60_000;
 const AGE_MS = 60_000;
 const TIMEOUT_MS = 5_000;
 
@@ -16,11 +18,11 @@ interface StoreClockOptions {
 }
 
 /**
- * Compares the clock of this server with that of its store, which all servers share. Nothing is refused for a difference: leases go by
- * renewals and monotonic clocks. Times that users see, ends of tokens and locks, and schedules go by the clock of the server. Only what a server
- * with a wrong clock would end for all, runs that waited for too long, it leaves to others.
+ * Compares the clock of this server with that of its store, which all servers share. No request is refused for a difference: leases go by
+ * renewals and monotonic clocks. Times that users see, and ends of tokens and locks, go by the clock of the server. What a server with a wrong
+ * clock would do for all, as to request the runs of schedules or to end runs that waited for too long, it leaves to others.
  */
-export class StoreClock {
+export class StoreClock implements ServerClock {
   readonly #options: StoreClockOptions;
   #skewMs: number | undefined;
   #readAtMs = Number.NEGATIVE_INFINITY;
@@ -49,6 +51,11 @@ export class StoreClock {
       await this.#reading;
     }
     return this.#skewMs === undefined ? undefined : this.#skewMs + this.#jumpMs();
+  }
+
+  async standing(): Promise<ClockStanding> {
+    const skewMs = await this.skewMs();
+    return { skewMs, isDisputed: false, mayReact: Math.abs(skewMs ?? 0) < SKEW_ERROR_MS };
   }
 
   /** By how much the wall clock jumped since the store was read; 0 for what is no jump. */

@@ -98,7 +98,7 @@ export async function examineStore(
     },
     // A server makes them when it needs them; those that are there are among its secrets.
     identityKeys: async () => undefined,
-    skewMs: async () => storeClock.skewMs(),
+    clockStanding: async () => storeClock.standing(),
     directories: [...own, ...runDirectory, blobDirectory],
   };
   const names =

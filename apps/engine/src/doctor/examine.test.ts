@@ -43,7 +43,7 @@ const HOUR_MS = 3_600_000;
 const HEALTHY: ServerFacts = {
   secretKeys: async () => [],
   identityKeys: async () => undefined,
-  skewMs: async () => undefined,
+  clockStanding: async () => ({ skewMs: undefined, isDisputed: false, mayReact: true }),
   directories: [],
 };
 
@@ -253,7 +253,7 @@ it("says what of the server is not as it should be", async () => {
   const broken: ServerFacts = {
     secretKeys: async () => [key, { ...key, isAvailable: true }],
     identityKeys: async () => Promise.reject(new Error("no key")),
-    skewMs: async () => -3_000,
+    clockStanding: async () => ({ skewMs: -3_000, isDisputed: false, mayReact: true }),
     directories: ["/nowhere/at/all"],
   };
   expect(await codes(broken)).toEqual([
@@ -261,6 +261,15 @@ it("says what of the server is not as it should be", async () => {
     "key_unavailable",
     "clock_skewed",
     "key_former",
+  ]);
+
+  const standing = { skewMs: 7_200_000, isDisputed: false, mayReact: false };
+  expect(await codes({ ...HEALTHY, clockStanding: async () => standing })).toEqual([
+    "clock_far_off",
+  ]);
+  const disputed = { ...standing, isDisputed: true };
+  expect(await examined({ ...HEALTHY, clockStanding: async () => disputed })).toMatchObject([
+    { code: "clock_disputed", detail: expect.stringContaining("leaves what is due to others") },
   ]);
 
   const refusedWorkers = new RefusedWorkers(clock);

@@ -123,12 +123,17 @@ export const FINDINGS = Object.freeze({
   },
   clock_skewed: {
     severity: "warning",
-    advice: "Synchronise the clocks of the server and of its store, such as by NTP.",
+    advice: "Synchronise the clocks of the servers and of their store, such as by NTP.",
   },
   clock_far_off: {
     severity: "error",
     advice:
-      "Synchronise the clocks of the server and of its store: signatures, tokens and schedules are wrong meanwhile.",
+      "Synchronise the clocks of the servers and of their store: signatures and tokens are wrong meanwhile, and this server leaves schedules and ends of runs to others.",
+  },
+  clock_disputed: {
+    severity: "error",
+    advice:
+      "Synchronise the clocks of the servers: meanwhile schedules and ends of runs go by the clock that is the furthest behind.",
   },
   certificate_ends: {
     severity: "warning",

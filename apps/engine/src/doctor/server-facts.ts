@@ -1,3 +1,4 @@
+import type { ClockStanding } from "../clock/server-clock.ts";
 import type { ServerKeyUse } from "../server-key-uses.ts";
 import type { RefusedWorkers } from "../worker/refused-workers.ts";
 
@@ -7,8 +8,8 @@ export interface ServerFacts {
   readonly secretKeys: (signal: AbortSignal) => Promise<readonly ServerKeyUse[]>;
   /** Rejects where the keys that sign tokens of runs cannot be used. */
   readonly identityKeys: () => Promise<void>;
-  /** By how much its clock is ahead of that of its store; undefined where both have one. */
-  readonly skewMs: () => Promise<number | undefined>;
+  /** What it knows of its clock. */
+  readonly clockStanding: () => Promise<ClockStanding>;
   /** The directories in which it writes. */
   readonly directories: readonly string[];
   /** When the certificate that it serves ends, in milliseconds since 1970. @default it has none */

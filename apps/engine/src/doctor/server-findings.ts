@@ -1,7 +1,7 @@
 import { statfs } from "node:fs/promises";
 import { readStored, tenancyOf } from "@stackwright/storage";
 import { fenceResourceId } from "@stackwright/storage/lease";
-import { SKEW_ERROR_MS, SKEW_WARNING_MS } from "../clock/store-clock.ts";
+import { SKEW_ERROR_MS, SKEW_WARNING_MS } from "../clock/server-clock.ts";
 import { WORKER_LEASE } from "../domain/run-places.ts";
 import { WORKER_PROTOCOL } from "../worker/remote-protocol.ts";
 import { DAY_MS, type DoctorParts } from "./doctor-parts.ts";
@@ -39,12 +39,20 @@ async function storeFindings({ storage, clock, signal }: DoctorParts): Promise<r
   return [finding("store_slow", `one read of the store took ${tookMs} ms`)];
 }
 
-async function clockFindings({ skewMs }: ServerFacts): Promise<readonly Finding[]> {
-  const skew = (await skewMs()) ?? 0;
+async function clockFindings({ clockStanding }: ServerFacts): Promise<readonly Finding[]> {
+  const { skewMs: skew = 0, isDisputed, mayReact } = await clockStanding();
   const off = Math.abs(skew);
   if (off < SKEW_WARNING_MS) return [];
   const direction = skew > 0 ? "ahead of" : "behind";
-  const detail = `the clock of the server is ${(off / 1_000).toFixed(1)} s ${direction} that of its store`;
+  const by = `${(off / 1_000).toFixed(1)} s ${direction}`;
+  if (isDisputed) {
+    const what = mayReact
+      ? "does what is due, later than others would"
+      : "leaves what is due to others";
+    const detail = `the clock of the server is ${by} that of another server, and no majority of servers says which is right: it ${what}`;
+    return [finding("clock_disputed", detail)];
+  }
+  const detail = `the clock of the server is ${by} the clock that it is compared with`;
   return [finding(off < SKEW_ERROR_MS ? "clock_skewed" : "clock_far_off", detail)];
 }
 

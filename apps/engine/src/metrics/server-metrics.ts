@@ -2,6 +2,7 @@ import type { Clock } from "@stackwright/base/clock";
 import type { HistorySize, StorageObserver, WatchCacheStatistics } from "@stackwright/storage";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { ClockStanding } from "../clock/server-clock.ts";
 import { AccessMetrics } from "./access-metrics.ts";
 import { CacheMetrics } from "./cache-metrics.ts";
 import { HistoryMetrics } from "./history-metrics.ts";
@@ -23,7 +24,7 @@ export class ServerMetrics implements Disposable {
   readonly #durations: Histogram<"method" | "route" | "status">;
   readonly #running: Gauge;
   readonly #maintained: Counter<"what">;
-  #skewMs: (() => Promise<number | undefined>) | undefined;
+  #clock: (() => Promise<ClockStanding>) | undefined;
 
   /** `engine` is the kind of the store. */
   constructor({ engine, clock }: { readonly engine: string; readonly clock: Clock }) {
@@ -48,14 +49,21 @@ export class ServerMetrics implements Disposable {
       help: "Requests that are being answered.",
       registers,
     });
-    const skewMs = async (): Promise<number> => (await this.#skewMs?.()) ?? 0;
+    const standing = async (): Promise<Partial<ClockStanding>> => (await this.#clock?.()) ?? {};
     const skew: Gauge = new Gauge({
       name: "stackwright_clock_skew_seconds",
-      help: "By how much the clock of this server is ahead of that of its store, at the least.",
+      help: "By how much the clock of this server is ahead of that of its store, or of those of most servers, at the least.",
       registers: [],
-      collect: async () => skew.set((await skewMs()) / 1_000),
+      collect: async () => skew.set(((await standing()).skewMs ?? 0) / 1_000),
     });
     this.registry.registerMetric(skew);
+    const waits: Gauge = new Gauge({
+      name: "stackwright_clock_reactions_paused",
+      help: "Whether this server leaves what is due by the time to others, as its clock differs: 1 or 0.",
+      registers: [],
+      collect: async () => waits.set((await standing()).mayReact === false ? 1 : 0),
+    });
+    this.registry.registerMetric(waits);
     this.#maintained = new Counter({
       name: "stackwright_maintenance_total",
       help: "Records that maintenance removed, and functions that it checked.",
@@ -84,8 +92,8 @@ export class ServerMetrics implements Disposable {
   }
 
   /** Begins to compare clocks when metrics are read. */
-  readSkewBy(skewMs: () => Promise<number | undefined>): void {
-    this.#skewMs = skewMs;
+  readClockBy(standing: () => Promise<ClockStanding>): void {
+    this.#clock = standing;
   }
 
   /** Begins to ask the store for the size of its history when metrics are read. */

@@ -9,6 +9,7 @@ import type {
 } from "@stackwright/proto/stackwright";
 import { readStored } from "@stackwright/storage";
 import { createLeases, type Leases, type Renewer } from "@stackwright/storage/lease";
+import { mayReact, type ServerClock } from "../clock/server-clock.ts";
 import { TEST_EVENT } from "../domain/notification-events.ts";
 import { notificationSettingsPlace, type ProjectReference } from "../domain/notification-places.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
@@ -51,6 +52,8 @@ interface NotificationWorkerParts extends NotificationParts {
   readonly renewer?: Renewer | undefined;
   /** From when on steps count as stuck. @default those of a server without options */
   readonly stuck?: StuckBounds | undefined;
+  /** What is known of the clock of the server: one that is wrong notes nothing that lasts too long. @default it is right */
+  readonly serverClock?: ServerClock | undefined;
 }
 
 /** An event that waits for one destination. */
@@ -113,17 +116,18 @@ export class NotificationWorker {
   }
 
   async #loop(): Promise<void> {
-    const { clock, logger, random } = this.#parts;
+    const { clock, logger, random, serverClock } = this.#parts;
     const { signal } = this.#ending;
     while (!signal.aborted) {
       this.#bell = Promise.withResolvers<void>();
       let pauseMs = SWEEP_MS * (0.75 + random() / 2);
       try {
-        if (clock.monotonicMs() - this.#locksAtMs >= LOCKS_MS) {
+        const mayNote = await mayReact(serverClock);
+        if (mayNote && clock.monotonicMs() - this.#locksAtMs >= LOCKS_MS) {
           await noteHeldLocks(this.#parts, signal);
           this.#locksAtMs = clock.monotonicMs();
         }
-        if (clock.monotonicMs() - this.#stepsAtMs >= STEPS_MS) {
+        if (mayNote && clock.monotonicMs() - this.#stepsAtMs >= STEPS_MS) {
           await noteStuckSteps(this.#parts, this.#parts.stuck ?? DEFAULT_STUCK_BOUNDS, signal);
           this.#stepsAtMs = clock.monotonicMs();
         }

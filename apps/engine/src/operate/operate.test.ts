@@ -41,7 +41,7 @@ it("names the servers, workers and locked stacks that give signs of life, and no
   const project = tenancyOf({ kind: "project", account: "acme", project: "web" });
   const command = await acquire("three", "01STACK", project);
   const { put } = createRunFixture(storage);
-  const keys = { keyIds: [], release: "1.2.3" };
+  const keys = { keyIds: [], release: "1.2.3", clock: undefined };
   await put(SERVER_KINDS.serverKeys, { tenancy: SITE, name: "one" }, keys);
   // One that was killed: its fence stays, and is not renewed.
   const dead = createManualClock();

@@ -2,7 +2,7 @@ import type { Logger } from "@stackwright/base/logger";
 import { isEnded } from "@stackwright/core";
 import { RunTicket_Step } from "@stackwright/proto/stackwright";
 import { type CallOptions, isStorageError, WILDCARD } from "@stackwright/storage";
-import { SKEW_ERROR_MS } from "../clock/store-clock.ts";
+import { mayReact, type ServerClock } from "../clock/server-clock.ts";
 import {
   DEFAULT_POOL,
   memberPlace,
@@ -60,8 +60,8 @@ async function ticketsOf(
 interface QueueSweepParts extends SweepParts {
   /** How long a run that only plans may wait for a worker, in milliseconds. @default 24 hours */
   readonly planWaitMs?: number | undefined;
-  /** By how much the clock of this server is ahead of that of the store; undefined where it is not known. @default not known */
-  readonly skewMs?: (() => Promise<number | undefined>) | undefined;
+  /** What is known of the clock of this server. @default it is right */
+  readonly serverClock?: ServerClock | undefined;
 }
 
 /**
@@ -70,12 +70,12 @@ interface QueueSweepParts extends SweepParts {
  */
 export async function sweepQueues(parts: QueueSweepParts, options?: CallOptions): Promise<number> {
   const { planWaitMs = DEFAULT_PLAN_WAIT_MS } = parts;
-  const isClockRight = Math.abs((await parts.skewMs?.()) ?? 0) < SKEW_ERROR_MS;
+  const mayExpire = await mayReact(parts.serverClock);
   let repairs = 0;
   for (const { id, ticket } of await listTickets(parts, options)) {
     const reference = runOfTicket(id.tenancy, ticket);
     repairs += await repair(parts, reference, removeStrayTicket);
-    if (!isClockRight || !hasWaitedTooLong(ticket, parts.clock.wallMs(), planWaitMs)) continue;
+    if (!mayExpire || !hasWaitedTooLong(ticket, parts.clock.wallMs(), planWaitMs)) continue;
     repairs += await repair(parts, reference, async (tx) =>
       endWaitingPlan(tx, reference, { actor: SWEEP_ACTOR, planWaitMs }),
     );
@@ -89,7 +89,7 @@ export async function sweepQueues(parts: QueueSweepParts, options?: CallOptions)
     const { tenancy, name } = id;
     const stack = { account: tenancy.partition, project: tenancy.namespace, stack: name };
     repairs += await repair(parts, { stack, run: "" }, async (tx) =>
-      repairCurrent(tx, stack, isClockRight),
+      repairCurrent(tx, stack, mayExpire),
     );
   }
   return repairs;

@@ -163,7 +163,11 @@ it("removes the leases of workers that ended or died, and none of one that lives
   await dead.acquire({ tenancy, name: `${WORKER_LEASE}dead` });
   // "former" is of a backup, which has no leases.
   for (const name of ["ended", "living", "dead", "former"]) {
-    await put(SERVER_KINDS.serverKeys, { tenancy, name }, { keyIds: ["key-1"], release: "" });
+    await put(
+      SERVER_KINDS.serverKeys,
+      { tenancy, name },
+      { keyIds: ["key-1"], release: "", clock: undefined },
+    );
   }
   const removing = removeEndedTenures({ ...parts, storage, clock }, signal);
   const outcomes: number[] = [];

@@ -45,7 +45,11 @@ async function publishKeys(
     lost.throwIfAborted();
     tx.guard(guard);
     const { keys, release = "" } = parts;
-    tx.create(SERVER_KINDS.serverKeys, place, { keyIds: [...keys.keyIds], release });
+    tx.create(SERVER_KINDS.serverKeys, place, {
+      keyIds: [...keys.keyIds],
+      release,
+      clock: undefined,
+    });
     return Promise.resolve();
   });
 }

@@ -45,7 +45,11 @@ async function start() {
   const server = async (id: string, keys: readonly number[]) => {
     const worker = await fixture.worker(id);
     const keyIds = keys.map((byte) => keyOf(byte).id);
-    await put(SERVER_KINDS.serverKeys, { tenancy: SITE, name: id }, { keyIds, release: "" });
+    await put(
+      SERVER_KINDS.serverKeys,
+      { tenancy: SITE, name: id },
+      { keyIds, release: "", clock: undefined },
+    );
     return worker;
   };
   return { ...fixture, ticket, serverWith, server };
@@ -93,7 +97,7 @@ it("waits a minute after the last server that has the key was seen", async () =>
   await put(
     SERVER_KINDS.serverKeys,
     { tenancy: SITE, name: "B" },
-    { keyIds: ["key-1"], release: "" },
+    { keyIds: ["key-1"], release: "", clock: undefined },
   );
   expect(await isLeft()).toBe(true);
   await clock.advance(TTL_MS);

@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import { sleep } from "@stackwright/base/clock";
 import { isStorageError } from "@stackwright/storage";
 import type { Lease, LeaseTiming } from "@stackwright/storage/lease";
+import { mayReact, type ServerClock } from "../clock/server-clock.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { RUN_KIND, runOfTicket, runPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
@@ -50,8 +51,8 @@ export interface TenureParts extends ExecuteClaimParts, StoredClaimParts {
   readonly sweepMs?: number;
   /** How long a run that only plans may wait for a worker, in milliseconds. @default 24 hours */
   readonly planWaitMs?: number | undefined;
-  /** By how much the clock of the server is ahead of that of the store. One that is wrong ends no runs that waited. @default not known */
-  readonly skewMs?: (() => Promise<number | undefined>) | undefined;
+  /** What is known of the clock of the server. One that is wrong does nothing that is due by the time. @default it is right */
+  readonly serverClock?: ServerClock | undefined;
 }
 
 /** How long a step that is left to other servers is not looked at again. */
@@ -108,6 +109,7 @@ export class Tenure {
     this.#loops = Promise.all([
       this.#loop(),
       this.#drift.done,
+      this.#parts.serverClock?.follow?.({ id: this.id, guard: this.#lease.guard }, signal),
       listen(this.#parts, SERVER_KINDS.ticket.type, wake, signal),
       listen(this.#parts, RUN_KIND.type, wake, signal),
     ]);
@@ -158,7 +160,7 @@ export class Tenure {
           const repairs = await sweepQueues(this.#parts, { signal });
           if (repairs > 0) logger.warn({ repairs }, "queues were repaired");
           await advanceOpenSets(this.#parts, { signal });
-          const runs = await fireSchedules(this.#parts, { signal });
+          const runs = (await this.#mayReact()) ? await fireSchedules(this.#parts, { signal }) : 0;
           if (runs > 0) logger.info({ runs }, "schedules requested runs");
           const triggered = await fireTriggers(this.#parts, { signal });
           if (triggered > 0) logger.info({ runs: triggered }, "triggers requested runs");
@@ -166,7 +168,7 @@ export class Tenure {
         const drift = this.#drift?.index;
         if (drift !== undefined && clock.monotonicMs() - checkedAt >= sweepMs) {
           checkedAt = clock.monotonicMs();
-          const checks = await fireDriftChecks(this.#parts, drift);
+          const checks = (await this.#mayReact()) ? await fireDriftChecks(this.#parts, drift) : 0;
           if (checks > 0) logger.info({ runs: checks }, "stacks are checked for drift");
         }
         this.#orphans.begin();
@@ -184,6 +186,10 @@ export class Tenure {
       ]);
       pause.abort();
     }
+  }
+
+  async #mayReact(): Promise<boolean> {
+    return mayReact(this.#parts.serverClock);
   }
 
   async #turn(): Promise<void> {

@@ -120,6 +120,7 @@ export {
 } from "./run_hook.ts";
 export {
   AccountVariableSet,
+  ClockBeat,
   ConfigurationVersion,
   Freeze,
   IdempotencyRecord,

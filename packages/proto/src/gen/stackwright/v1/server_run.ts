@@ -246,6 +246,19 @@ export interface ServerKeys {
   keyIds: string[];
   /** Its release, such as "1.4.0"; empty of one that does not say. */
   release: string;
+  /** What its clock said last; absent where the store has a clock that servers compare theirs with. */
+  clock: ClockBeat | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** What the clock of a server said just before this was written. The next beat says how long the write took, so that others know within which time it was stored. */
+export interface ClockBeat {
+  /** Grows by one with each. */
+  number: bigint;
+  /** Milliseconds since 1970 before the write began. */
+  wallMs: bigint;
+  /** How long the write of the beat before took, in milliseconds, rounded up; 0 where that is not known. */
+  formerTookMs: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -2252,7 +2265,7 @@ export const TriggerGraph: MessageFns<TriggerGraph> = {
 };
 
 function createBaseServerKeys(): ServerKeys {
-  return { keyIds: [], release: "" };
+  return { keyIds: [], release: "", clock: undefined };
 }
 
 export const ServerKeys: MessageFns<ServerKeys> = {
@@ -2262,6 +2275,9 @@ export const ServerKeys: MessageFns<ServerKeys> = {
     }
     if (message.release !== "") {
       writer.uint32(18).string(message.release);
+    }
+    if (message.clock !== undefined) {
+      ClockBeat.encode(message.clock, writer.uint32(26).fork()).join();
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2303,6 +2319,14 @@ export const ServerKeys: MessageFns<ServerKeys> = {
             message.release = reader.string(true);
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.clock = ClockBeat.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -2337,6 +2361,122 @@ export const ServerKeys: MessageFns<ServerKeys> = {
     const message = createBaseServerKeys();
     message.keyIds = object.keyIds?.map((e) => e) || [];
     message.release = object.release ?? "";
+    message.clock = (object.clock !== undefined && object.clock !== null)
+      ? ClockBeat.fromPartial(object.clock)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseClockBeat(): ClockBeat {
+  return { number: 0n, wallMs: 0n, formerTookMs: 0n };
+}
+
+export const ClockBeat: MessageFns<ClockBeat> = {
+  encode(message: ClockBeat, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.number !== 0n) {
+      if (BigInt.asUintN(64, message.number) !== message.number) {
+        throw new globalThis.Error("value provided for field message.number of type uint64 too large");
+      }
+      writer.uint32(8).uint64(message.number);
+    }
+    if (message.wallMs !== 0n) {
+      if (BigInt.asIntN(64, message.wallMs) !== message.wallMs) {
+        throw new globalThis.Error("value provided for field message.wallMs of type int64 too large");
+      }
+      writer.uint32(16).int64(message.wallMs);
+    }
+    if (message.formerTookMs !== 0n) {
+      if (BigInt.asIntN(64, message.formerTookMs) !== message.formerTookMs) {
+        throw new globalThis.Error("value provided for field message.formerTookMs of type int64 too large");
+      }
+      writer.uint32(24).int64(message.formerTookMs);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ClockBeat {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseClockBeat();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.number = reader.uint64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.wallMs = reader.int64() as bigint;
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.formerTookMs = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ClockBeat>): ClockBeat {
+    return ClockBeat.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ClockBeat>): ClockBeat {
+    const message = createBaseClockBeat();
+    message.number = (object.number !== undefined && object.number !== null) ? BigInt(object.number) : 0n;
+    message.wallMs = (object.wallMs !== undefined && object.wallMs !== null) ? BigInt(object.wallMs) : 0n;
+    message.formerTookMs = (object.formerTookMs !== undefined && object.formerTookMs !== null)
+      ? BigInt(object.formerTookMs)
+      : 0n;
     return message;
   },
 };

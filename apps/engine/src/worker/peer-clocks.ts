@@ -1,0 +1,161 @@
+import { sleep } from "@stackwright/base/clock";
+import type { Logger } from "@stackwright/base/logger";
+import type { ClockBeat } from "@stackwright/proto/stackwright";
+import { type CallOptions, tenancyOf } from "@stackwright/storage";
+import { type ClockBounds, judgeClock } from "../clock/judge-clock.ts";
+import {
+  type ClockStanding,
+  type ClockTenure,
+  type ServerClock,
+  SKEW_ERROR_MS,
+} from "../clock/server-clock.ts";
+import { decodeRecord } from "../domain/record-kind.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { type TransactionParts, transact } from "../queue/transaction.ts";
+
+/** How often a server says what its clock says, and reads what the others said. */
+export const BEAT_MS = 10_000;
+/** A server whose clock said nothing for so long does not count: it has ended, or is cut off. */
+export const AWAY_MS = 45_000;
+const WARNED_EACH_MS = 600_000;
+const KIND = SERVER_KINDS.serverKeys;
+const SITE = tenancyOf({ kind: "site" });
+
+/** What is known of the clock of another server. All times are of the monotonic clock of this one. */
+interface Peer {
+  readonly version: string;
+  readonly beat: ClockBeat;
+  /** Between which times the beat was stored; undefined of one that was there before the first read. */
+  readonly stored: { readonly fromMs: number; readonly untilMs: number } | undefined;
+  /** When the beat was new here. */
+  readonly seenMs: number;
+  /** By how much its wall clock is ahead of the monotonic clock of this server; undefined before two beats in a row were seen. */
+  readonly aheadMs: ClockBounds | undefined;
+}
+
+/**
+ * Compares the clock of this server with those of the other servers of a store that has no clock. Each says every ten seconds what its clock says,
+ * in its record in the store, and how long the write of that took. Who reads it knows between which reads it was stored. So each difference
+ * is known within bounds (the pause between two reads and the time of the write) that hold however slow the store is, and no message
+ * between servers is needed. What counts is what changes: a record that stands still is of a server that ended.
+ */
+export class PeerClocks implements ServerClock {
+  readonly #parts: TransactionParts & { readonly logger: Logger };
+  /** Names that this server has had: what it said as another worker is its own. */
+  readonly #own = new Set<string>();
+  #peers: ReadonlyMap<string, Peer> = new Map();
+  #number = 0n;
+  #tookMs = 0n;
+  /** When the last read began; undefined before the first. */
+  #readAtMs: number | undefined;
+  #warnedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: TransactionParts & { readonly logger: Logger }) {
+    this.#parts = parts;
+  }
+
+  /** Nothing that is due happens here before the first comparison, and while a server that may live is not measured yet. */
+  async standing(): Promise<ClockStanding> {
+    return Promise.resolve(this.#standing());
+  }
+
+  #standing(): ClockStanding {
+    const { clock } = this.#parts;
+    const nowMs = clock.monotonicMs();
+    const live = [...this.#peers.values()].filter(({ seenMs }) => nowMs - seenMs < AWAY_MS);
+    const known = live.flatMap(({ aheadMs }) => aheadMs ?? []);
+    const standing = judgeClock(clock.wallMs() - nowMs, known);
+    const isKnown = this.#readAtMs !== undefined && known.length === live.length;
+    return isKnown ? standing : { ...standing, mayReact: false };
+  }
+
+  readonly follow = async (tenure: ClockTenure, signal: AbortSignal): Promise<void> => {
+    const { clock, logger, random } = this.#parts;
+    while (!signal.aborted) {
+      try {
+        await this.compare(tenure, { signal });
+      } catch (error) {
+        if (signal.aborted) return;
+        logger.warn({ err: error }, "clocks could not be compared; it is tried again");
+      }
+      await sleep(clock, BEAT_MS * (0.75 + random() / 2), signal).catch(() => undefined);
+    }
+  };
+
+  /** Says what the clock says, then reads what those of the others said. */
+  async compare(tenure: ClockTenure, options?: CallOptions): Promise<void> {
+    await this.#beat(tenure);
+    await this.#read(tenure, options);
+    this.#warn();
+  }
+
+  async #beat({ id, guard }: ClockTenure): Promise<void> {
+    const { clock } = this.#parts;
+    const formerTookMs = this.#tookMs;
+    this.#number += 1n;
+    // Unless this write succeeds, nothing is known of how long it took.
+    this.#tookMs = 0n;
+    const number = this.#number;
+    const wallMs = BigInt(Math.floor(clock.wallMs()));
+    const startMs = clock.monotonicMs();
+    await transact(this.#parts, async (tx) => {
+      const row = await tx.find(KIND, { tenancy: SITE, name: id });
+      if (row === undefined) return;
+      tx.guard(guard);
+      tx.update(row, { clock: { number, wallMs, formerTookMs } });
+    });
+    this.#tookMs = BigInt(Math.ceil(clock.monotonicMs() - startMs) + 1);
+  }
+
+  async #read({ id }: ClockTenure, options: CallOptions | undefined): Promise<void> {
+    const { clock, storage } = this.#parts;
+    this.#own.add(id);
+    const fromMs = this.#readAtMs;
+    const startMs = clock.monotonicMs();
+    const found = await storage.list("strong", KIND.type, SITE, "", options);
+    const untilMs = clock.monotonicMs();
+    const peers = new Map<string, Peer>();
+    for (const resource of found) {
+      const { version } = resource;
+      const { name } = resource.id;
+      const { clock: beat } = decodeRecord(KIND, resource);
+      if (this.#own.has(name) || beat === undefined) continue;
+      const before = this.#peers.get(name);
+      if (before?.version === version) peers.set(name, before);
+      else {
+        const stored = fromMs === undefined ? undefined : { fromMs, untilMs };
+        const aheadMs = (before && boundsOf(before, beat)) ?? before?.aheadMs;
+        peers.set(name, { version, beat, stored, seenMs: untilMs, aheadMs });
+      }
+    }
+    this.#peers = peers;
+    this.#readAtMs = startMs;
+  }
+
+  #warn(): void {
+    const { clock, logger } = this.#parts;
+    const { skewMs = 0, isDisputed } = this.#standing();
+    if (Math.abs(skewMs) < SKEW_ERROR_MS) return;
+    if (clock.monotonicMs() - this.#warnedAtMs < WARNED_EACH_MS) return;
+    this.#warnedAtMs = clock.monotonicMs();
+    logger.warn(
+      { skewMs: Math.round(skewMs) },
+      isDisputed
+        ? "the clocks of the servers of this store differ, and no majority says which is right: synchronise them"
+        : "the clock of this server differs from those of most servers of its store: synchronise it",
+    );
+  }
+}
+
+/** By how much a clock is ahead, by a beat of which the next one says how long its write took. */
+function boundsOf({ beat, stored }: Peer, next: ClockBeat): ClockBounds | undefined {
+  if (stored === undefined || next.number !== beat.number + 1n || next.formerTookMs === 0n) {
+    return undefined;
+  }
+  // The clock said it before the write, and the write was over at the latest when its answer was there.
+  const wallMs = Number(beat.wallMs);
+  return {
+    leastMs: wallMs - stored.untilMs,
+    mostMs: wallMs + Number(next.formerTookMs) - stored.fromMs,
+  };
+}
