@@ -98,7 +98,7 @@ export async function readPage(
     sql`
       WITH found AS (
         SELECT ${KEY}, ${resource.uid}, ${resource.version}, ${resource.body} FROM ${resource}
-        WHERE ${and(matches(target), after === undefined ? undefined : behind(after))}
+        WHERE ${and(matches(target), after === undefined ? undefined : behind(target, after))}
         ORDER BY ${KEY} LIMIT ${fetched}
       ), page AS (
         SELECT *, row_number() OVER w AS place,
@@ -135,28 +135,39 @@ const BODY = sql.raw("t.body");
 /** As all engines count it: without the checksum, which rows of earlier releases do not have. */
 const BODY_SIZE = sql.raw(`octet_length(body) - ${CHECKSUM_BYTES}`);
 
-/** The columns of the primary key. */
-const KEY = sql.join(
-  [
-    resource.group,
-    resource.kind,
-    resource.partition,
-    resource.peerName,
-    resource.namespace,
-    resource.name,
-  ].map((column) => sql`${column}`),
-  sql.raw(", "),
-);
+/** The columns of the primary key, in its order. */
+const KEY_COLUMNS = [
+  resource.group,
+  resource.kind,
+  resource.partition,
+  resource.peerName,
+  resource.namespace,
+  resource.name,
+] as const;
+
+const KEY = listOf(KEY_COLUMNS.map((column) => sql`${column}`));
 const KEY_NAMES = sql.raw("grp, kind, partition, peer_name, namespace, name");
 
-/** The condition of rows behind a key, as `json_build_array` gave it. */
-function behind(key: string): SQL {
-  const fields = JSON.parse(key) as readonly string[];
-  const values = sql.join(
-    fields.map((field) => sql`${field}::text`),
-    sql.raw(", "),
-  );
-  return sql`(${KEY}) > (${values})`;
+/**
+ * The condition of rows behind a key, as `json_build_array` gave it. Columns that the target fixes are left out: a server that finds
+ * `a = 1 AND (a, b) > (1, 7)` takes the equality alone as the place where the index is entered, and reads on from the first row of
+ * `a`, so that pages would cost what lies in front of them.
+ */
+function behind(target: RowTarget, key: string): SQL {
+  const from = target.kind === "filter" ? fixedColumns(target.filter) : 0;
+  const fields = (JSON.parse(key) as readonly string[]).slice(from);
+  const columns = KEY_COLUMNS.slice(from).map((column) => sql`${column}`);
+  return sql`(${listOf(columns)}) > (${listOf(fields.map((field) => sql`${field}::text`))})`;
+}
+
+/** How many columns of the key, from the first one on, have one value in all rows of a filter. The name is never one of them. */
+function fixedColumns({ tenancy: { partition, peerName, namespace } }: ResourceFilter): number {
+  const open = [partition, peerName, namespace].indexOf(WILDCARD);
+  return KEY_COLUMNS.length - (open === -1 ? 1 : 4 - open);
+}
+
+function listOf(parts: readonly SQL[]): SQL {
+  return sql.join([...parts], sql.raw(", "));
 }
 
 /** The condition of a target, in the order of the primary key. */
