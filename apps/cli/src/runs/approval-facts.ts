@@ -1,9 +1,12 @@
-import type { Run } from "@stackwright/client";
+import type { PlanSet, Run } from "@stackwright/client";
 import { printable } from "../terminal/printable.ts";
 
-type Approvals = Pick<Run, "phase" | "approvals" | "required_approvals" | "approval_expires_at">;
+type Approvals = Pick<
+  Run | PlanSet,
+  "phase" | "approvals" | "required_approvals" | "approval_expires_at"
+>;
 
-/** What is said about the approvals of a run: names and values. Until its apply begins, which of them count, and until when. */
+/** What is said about the approvals of a run or a plan set: names and values. Until its apply begins, which of them count, and until when. */
 export function approvalFacts(
   { phase, approvals, required_approvals: required, approval_expires_at: limit }: Approvals,
   nowMs: number,

@@ -2,6 +2,7 @@ import type { PlanSet } from "@stackwright/client";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { approvalFacts } from "../runs/approval-facts.ts";
 import { withServerErrors } from "../runs/open-server.ts";
 import { openServerProject, type ServerProjectOptions } from "../runs/run-place.ts";
 import { cannotAsk } from "../terminal/cannot-ask.ts";
@@ -36,6 +37,10 @@ export async function planSetsShow(
       return EXIT.ok;
     }
     context.terminal.write(`${lineOf(set)}\n`);
+    for (const [name, value] of approvalFacts(set, Date.now())) {
+      if (value !== undefined) context.terminal.write(`${printable(`  ${name}: ${value}`)}\n`);
+    }
+    if (set.reason !== undefined) context.terminal.write(`${printable(`  ${set.reason}`)}\n`);
     for (const { stack, phase, reason } of set.stacks) {
       const why = reason === undefined ? "" : `: ${reason}`;
       context.terminal.write(`${printable(`  ${stack}: ${phase}${why}`)}\n`);

@@ -1,5 +1,5 @@
 import type { RunPhase } from "@stackwright/core";
-import type { Project, Run, RunApproval } from "@stackwright/proto/stackwright";
+import type { PlanSet, Project, Run, RunApproval } from "@stackwright/proto/stackwright";
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -16,13 +16,20 @@ export const APPROVAL_GRACE_MS = 60_000;
 
 type ApprovalRule = Pick<Run, "approvalDeadlineMs" | "approvalValidMs">;
 
-/** What a run keeps of the rule of its project, when there is a plan. Runs of a plan set wait for the others of it, without a limit. */
+type ProjectTimes = Pick<Project, "approvalWaitMs" | "approvalValidMs">;
+
+/** What a run keeps of the rule of its project, when there is a plan. Runs of a plan set wait for the others of it: the set has the limit of all. */
 export function approvalRuleOf(
-  project: Pick<Project, "approvalWaitMs" | "approvalValidMs"> | undefined,
+  project: ProjectTimes | undefined,
   { planSet }: Pick<Run, "planSet">,
   nowMs: number,
 ): ApprovalRule {
   if (planSet !== "") return { approvalDeadlineMs: 0n, approvalValidMs: 0n };
+  return approvalTimesOf(project, nowMs);
+}
+
+/** The rule of a project for what waits for approval from now on. */
+export function approvalTimesOf(project: ProjectTimes | undefined, nowMs: number): ApprovalRule {
   const waitMs = orDefault(project?.approvalWaitMs);
   return {
     approvalDeadlineMs: BigInt(nowMs) + waitMs,
@@ -37,7 +44,7 @@ export function orDefault(ms = 0n): bigint {
 
 /** Until when an approval counts; undefined: for ever. */
 export function approvalEndMs(
-  { approvalValidMs }: Pick<Run, "approvalValidMs">,
+  { approvalValidMs }: Pick<Run | PlanSet, "approvalValidMs">,
   { atMs }: Pick<RunApproval, "atMs">,
 ): number | undefined {
   return approvalValidMs === 0n ? undefined : Number(atMs + approvalValidMs);
@@ -45,7 +52,7 @@ export function approvalEndMs(
 
 /** The approvals that still count. */
 export function countingApprovals(
-  run: Pick<Run, "approvals" | "approvalValidMs">,
+  run: Pick<Run | PlanSet, "approvals" | "approvalValidMs">,
   nowMs: number,
 ): RunApproval[] {
   return run.approvals.filter(

@@ -1,4 +1,4 @@
-import { PlanSet_Phase } from "@stackwright/proto/stackwright";
+import { type PlanSet, PlanSet_Phase } from "@stackwright/proto/stackwright";
 
 /** Where a plan set is. The last six are ends. */
 export type PlanSetPhase =
@@ -35,4 +35,18 @@ export function planSetPhase(stored: PlanSet_Phase): PlanSetPhase {
 export function isSetEnded(stored: PlanSet_Phase): boolean {
   const phase = planSetPhase(stored);
   return phase !== "planning" && phase !== "awaiting_approval" && phase !== "applying";
+}
+
+type WaitingSet = Pick<PlanSet, "phase" | "approvalDeadlineMs">;
+
+/** Until when a set can be approved, or what policies forbid in it be overridden; undefined: without a limit, or nothing waits for that. */
+export function setApprovalLimitMs({ phase, approvalDeadlineMs }: WaitingSet): number | undefined {
+  const name = planSetPhase(phase);
+  const isWaiting = name === "planning" || name === "awaiting_approval";
+  return isWaiting && approvalDeadlineMs !== 0n ? Number(approvalDeadlineMs) : undefined;
+}
+
+/** Whether the time for the approval of a set is over. */
+export function isSetApprovalOver(set: WaitingSet, nowMs: number): boolean {
+  return nowMs >= (setApprovalLimitMs(set) ?? Number.POSITIVE_INFINITY);
 }

@@ -1,5 +1,6 @@
 import type { Logger } from "@stackwright/base/logger";
 import { type CallOptions, isStorageError, readStored, WILDCARD } from "@stackwright/storage";
+import { mayReact, type ServerClock } from "../clock/server-clock.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { RUN_KIND, type RunReference, runPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
@@ -9,11 +10,16 @@ import { advancePlanSet } from "./advance-plan-set.ts";
 
 const ANYWHERE = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
 
-/** For repair: advances all sets that are not settled. One that cannot be is reported, and does not concern the others. */
+/** For repair: advances all sets that are not settled, and ends those whose time for an approval is over, unless the clock of this server is wrong. One that cannot be is reported, and does not concern the others. */
 export async function advanceOpenSets(
-  parts: TransactionParts & { readonly logger?: Logger | undefined },
+  parts: TransactionParts & {
+    readonly logger?: Logger | undefined;
+    /** What is known of the clock of this server. @default it is right */
+    readonly serverClock?: ServerClock | undefined;
+  },
   options?: CallOptions,
 ): Promise<void> {
+  const mayExpire = await mayReact(parts.serverClock);
   const onDamaged = logDamaged(parts.logger);
   const sets = await listReadable(parts.storage, SERVER_KINDS.planSet, ANYWHERE, {
     ...options,
@@ -23,7 +29,7 @@ export async function advanceOpenSets(
     const { tenancy, name: set } = id;
     const project = { account: tenancy.partition, project: tenancy.namespace };
     try {
-      if (!message.settled) await advancePlanSet(parts, { project, set });
+      if (!message.settled) await advancePlanSet(parts, { project, set }, { mayExpire });
     } catch (error) {
       if (isStorageError(error, "STORAGE_INCONSISTENT")) throw error;
       parts.logger?.error({ ...project, set, err: error }, "a plan set could not be advanced");

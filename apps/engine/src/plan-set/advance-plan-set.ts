@@ -9,7 +9,9 @@ import {
   RunTicket_Class,
   RunTicket_Step,
 } from "@stackwright/proto/stackwright";
-import { isSetEnded } from "../domain/plan-set-phases.ts";
+import { APPROVAL_GRACE_MS, approvalTimesOf } from "../domain/approval-time.ts";
+import { isSetApprovalOver, isSetEnded } from "../domain/plan-set-phases.ts";
+import { projectPlace } from "../domain/project-settings.ts";
 import {
   memberPlace,
   RUN_KIND,
@@ -24,6 +26,7 @@ import { appendEvents } from "../queue/append-events.ts";
 import { cancelRun } from "../queue/cancel.ts";
 import { discardRun } from "../queue/decide.ts";
 import { addRun } from "../queue/enqueue.ts";
+import { APPROVAL_EXPIRED } from "../queue/expire-approval.ts";
 import { isAt, move, phaseOf } from "../queue/run-row.ts";
 import { withMember } from "../queue/set-member.ts";
 import { freeTicket, readQueue } from "../queue/stack-queue.ts";
@@ -59,25 +62,38 @@ type Step =
   | { readonly kind: "again" }
   | { readonly kind: "rest" }
   /** The set has ended, and these runs of it have not. */
-  | { readonly kind: "end"; readonly runs: readonly RunReference[]; readonly reason: string };
+  | { readonly kind: "end"; readonly runs: readonly RunReference[]; readonly why: EndOfMembers };
+
+/** Why the runs of a set end with it. */
+type EndOfMembers = Pick<PlanSet, "reason" | "reasonCode">;
+
+interface SetOptions {
+  /** Whether a set ends here whose time for an approval is over: not by a clock that is wrong. @default false */
+  readonly mayExpire?: boolean;
+}
 
 /** Brings the runs of a set to where the set is, as far as that is possible now. */
 export async function advancePlanSet(
   parts: TransactionParts,
   reference: PlanSetReference,
+  { mayExpire = false }: SetOptions = {},
 ): Promise<void> {
   for (let steps = 0; steps < MAX_STEPS; steps += 1) {
-    const step = await transact(parts, async (tx) => stepOf(tx, reference));
+    const step = await transact(parts, async (tx) => stepOf(tx, reference, mayExpire));
     if (step.kind === "rest") return;
     if (step.kind === "again") continue;
-    for (const run of step.runs) await endMember(parts, run, step.reason);
+    for (const run of step.runs) await endMember(parts, run, step.why);
     // What a worker still executes is looked at again once it ends.
-    await transact(parts, async (tx) => stepOf(tx, reference));
+    await transact(parts, async (tx) => stepOf(tx, reference, mayExpire));
     return;
   }
 }
 
-async function stepOf(tx: Transaction, reference: PlanSetReference): Promise<Step> {
+async function stepOf(
+  tx: Transaction,
+  reference: PlanSetReference,
+  mayExpire: boolean,
+): Promise<Step> {
   const row = await tx.find(SERVER_KINDS.planSet, placeOfSet(reference));
   if (row === undefined || row.message.settled) return { kind: "rest" };
   const runs: MemberRun[] = [];
@@ -104,8 +120,11 @@ async function stepOf(tx: Transaction, reference: PlanSetReference): Promise<Ste
     // Later none is requested: one that is missing then has ended long ago and is not kept, and a new plan of it would be approved unseen.
     const missing = runs.find((one) => one.row === undefined);
     if (missing !== undefined) return request(tx, row, missing);
-    return (await planNext(tx, row, runs)) ?? allPlanned(tx, row, runs);
+    const step = (await planNext(tx, row, runs)) ?? (await allPlanned(tx, row, runs));
+    if (step.kind !== "rest" || !mayExpire) return step;
+    return expire(tx, row);
   }
+  if (phase === PlanSet_Phase.PHASE_AWAITING_APPROVAL && mayExpire) return expire(tx, row);
   if (phase === PlanSet_Phase.PHASE_APPLYING) return applyNext(tx, row, runs);
   return { kind: "rest" };
 }
@@ -121,12 +140,12 @@ function settle(tx: Transaction, row: StoredRow<PlanSet>, runs: readonly MemberR
     return phase !== undefined && !isEnded(phase);
   });
   if (open.length > 0) {
-    const { id, reason } = row.message;
-    const why = `the plan set ${id} has ended: ${reason}`;
+    const { id, reason, reasonCode } = row.message;
+    const why = { reason: `the plan set ${id} has ended: ${reason}`, reasonCode };
     // One that is asked to end already is not asked again: a second request would end its executor in the middle of a call.
     const asked = open.filter((one) => one.row?.message.cancel === undefined);
     if (asked.length === 0) return { kind: "rest" };
-    return { kind: "end", runs: asked.map(({ reference }) => reference), reason: why };
+    return { kind: "end", runs: asked.map(({ reference }) => reference), why };
   }
   tx.update(row, { settled: true, updatedAtMs: BigInt(tx.nowMs) });
   return { kind: "rest" };
@@ -135,7 +154,7 @@ function settle(tx: Transaction, row: StoredRow<PlanSet>, runs: readonly MemberR
 function endSet(
   tx: Transaction,
   row: StoredRow<PlanSet>,
-  end: { readonly phase: PlanSet_Phase; readonly reason?: string },
+  end: Partial<EndOfMembers> & { readonly phase: PlanSet_Phase },
 ): Step {
   tx.update(row, { ...end, updatedAtMs: BigInt(tx.nowMs) });
   return { kind: "again" };
@@ -146,13 +165,17 @@ const MAX_REASON = 2_048;
 /** How a set ends with one of its runs. */
 function endOf(
   { stackName }: PlanSetMember,
-  { id, phase, reason }: Run,
-): { readonly phase: PlanSet_Phase; readonly reason: string } {
+  { id, phase, reason, reasonCode }: Run,
+): Partial<EndOfMembers> & { readonly phase: PlanSet_Phase } {
   const name = phaseOf({ id, phase });
   const why = reason === "" ? "" : `: ${reason}`;
   const text = `the run of the stack ${stackName} is ${name}${why}`.slice(0, MAX_REASON);
   if (name === "canceled") return { phase: PlanSet_Phase.PHASE_CANCELED, reason: text };
-  if (name === "discarded") return { phase: PlanSet_Phase.PHASE_DISCARDED, reason: text };
+  if (name === "discarded") {
+    // Its approval, which is that of the set, was over before its apply began.
+    const code = reasonCode === APPROVAL_EXPIRED ? reasonCode : "";
+    return { phase: PlanSet_Phase.PHASE_DISCARDED, reason: text, reasonCode: code };
+  }
   return { phase: PlanSet_Phase.PHASE_FAILED, reason: text };
 }
 
@@ -221,12 +244,25 @@ function isPlanned({ row }: MemberRun): boolean {
 }
 
 /** Once all plans are there: they wait for an approval, by the strictest of the rules that were recorded with them. */
-function allPlanned(tx: Transaction, row: StoredRow<PlanSet>, runs: readonly MemberRun[]): Step {
+async function allPlanned(
+  tx: Transaction,
+  row: StoredRow<PlanSet>,
+  runs: readonly MemberRun[],
+): Promise<Step> {
   const phases = runs.map((one) => phaseIn(one));
-  const isWhole = phases.every(
-    (phase) => phase === "awaiting_approval" || (phase !== undefined && isSettledGood(phase)),
-  );
-  if (!isWhole) return { kind: "rest" };
+  const { approvalDeadlineMs } = row.message;
+  const isDecided = (phase: RunPhase | undefined): boolean =>
+    phase === "awaiting_approval" || (phase !== undefined && isSettledGood(phase));
+  // What policies forbid waits for somebody, too.
+  if (!phases.every((phase) => isDecided(phase) || phase === "policy_failed")) {
+    // A plan that is made again is approved, or not, from then on.
+    if (approvalDeadlineMs !== 0n) tx.update(row, { approvalDeadlineMs: 0n });
+    return { kind: "rest" };
+  }
+  if (!phases.every(isDecided)) {
+    if (approvalDeadlineMs === 0n) tx.update(row, await timesOf(tx, row));
+    return { kind: "rest" };
+  }
   const waiting = runs.flatMap(({ row: run }) =>
     run !== undefined && phaseOf(run.message) === "awaiting_approval" ? [run.message] : [],
   );
@@ -244,7 +280,10 @@ function allPlanned(tx: Transaction, row: StoredRow<PlanSet>, runs: readonly Mem
       "no credential may approve all of its plans: who approves plans of the project was changed while they were made; request another set";
     return endSet(tx, row, { phase: PlanSet_Phase.PHASE_FAILED, reason });
   }
+  const times = await timesOf(tx, row);
   tx.update(row, {
+    ...times,
+    ...(approvalDeadlineMs !== 0n && { approvalDeadlineMs }),
     phase: PlanSet_Phase.PHASE_AWAITING_APPROVAL,
     digest: digestOf(row.message, runs),
     approvals: [],
@@ -254,6 +293,26 @@ function allPlanned(tx: Transaction, row: StoredRow<PlanSet>, runs: readonly Mem
     updatedAtMs: BigInt(tx.nowMs),
   });
   return { kind: "rest" };
+}
+
+/** The rule of the project for a set whose plans are there. */
+async function timesOf(tx: Transaction, { id }: StoredRow<PlanSet>) {
+  const { partition: account, namespace: project } = id.tenancy;
+  const place = projectPlace({ account, project });
+  const found = await tx.find(SERVER_KINDS.project, place);
+  if (found !== undefined) tx.guardRow(found);
+  else tx.guardAbsent(SERVER_KINDS.project, place);
+  return approvalTimesOf(found?.message, tx.nowMs);
+}
+
+/** Ends a set that was not approved in time, with a minute of grace. Nothing of it has begun: its runs are approved with it alone. */
+function expire(tx: Transaction, row: StoredRow<PlanSet>): Step {
+  if (!isSetApprovalOver(row.message, tx.nowMs - APPROVAL_GRACE_MS)) return { kind: "rest" };
+  return endSet(tx, row, {
+    phase: PlanSet_Phase.PHASE_DISCARDED,
+    reason: "the plans were not approved in time; request another set",
+    reasonCode: APPROVAL_EXPIRED,
+  });
 }
 
 function inAll(lists: readonly (readonly string[])[]): string[] {
@@ -306,7 +365,10 @@ async function applyNext(
   }));
   await appendEvents(tx, reference, events);
   const { applyTraceParent } = row.message;
-  const change = { approvals, applyTraceParent };
+  // The time of the approval is that in which the first apply begins: what has begun is not left half done.
+  const isFirst = runs.every((one) => phaseIn(one) !== "applied");
+  const approvalValidMs = isFirst ? row.message.approvalValidMs : 0n;
+  const change = { approvals, applyTraceParent, approvalValidMs };
   const approved = await move(tx, at, "approved", approvals.at(-1)?.actor ?? ACTOR, change);
   const ticket = freeTicket(approved.row.message, RunTicket_Step.STEP_APPLY, tx.nowMs);
   tx.create(SERVER_KINDS.ticket, ticketPlace(reference), ticket);
@@ -317,10 +379,10 @@ async function applyNext(
 async function endMember(
   parts: TransactionParts,
   reference: RunReference,
-  reason: string,
+  why: EndOfMembers,
 ): Promise<void> {
   try {
-    await discardRun(parts, reference, { actor: ACTOR, reason });
+    await discardRun(parts, reference, { actor: ACTOR, ...why });
   } catch (error) {
     if (!isServerError(error)) throw error;
     try {

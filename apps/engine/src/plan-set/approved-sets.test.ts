@@ -1,5 +1,8 @@
 import { systemClock } from "@stackwright/base/clock";
+import { STORED_RUN_PHASES } from "@stackwright/core";
 import {
+  NotificationDestination,
+  NotificationSettings,
   PlanSet_Phase,
   Project,
   Project_Supersede,
@@ -7,7 +10,9 @@ import {
   StackHead,
 } from "@stackwright/proto/stackwright";
 import { DelegatingStorage } from "@stackwright/storage/testing";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { APPROVAL_GRACE_MS, DEFAULT_APPROVAL_MS } from "../domain/approval-time.ts";
+import { notificationSettingsPlace } from "../domain/notification-places.ts";
 import { projectPlace } from "../domain/project-settings.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
 import {
@@ -25,7 +30,7 @@ import { claimTicket } from "../queue/claim.ts";
 import { addRun } from "../queue/enqueue.ts";
 import { beginPlanning, endWithoutPlan, recordPlan } from "../queue/plan-steps.ts";
 import { phaseOf } from "../queue/run-row.ts";
-import { listTickets } from "../queue/sweep.ts";
+import { listTickets, sweepQueues } from "../queue/sweep.ts";
 import { idOf, transact } from "../queue/transaction.ts";
 import { expireRuns } from "../retention/expire-runs.ts";
 import { CONFIGURATION, createRunFixture } from "../testing/run-fixture.ts";
@@ -252,4 +257,149 @@ it("begins no apply once it has ended, also before its runs have followed it", a
     code: "illegal_transition",
   });
   expect(await phase(runs[0])).toBe("approved");
+});
+
+describe("the time for the approval of a set", () => {
+  const HOUR_MS = 3_600_000;
+  const EVENT = SERVER_KINDS.notificationEvent;
+
+  it("begins with its last plan, and ends it as a whole a minute after it is over", async () => {
+    const { parts, reference, runs, plan, pass, show, settings, phase, read } = await start([
+      "a",
+      "b",
+    ]);
+    await settings({ approvalWaitMs: BigInt(HOUR_MS) });
+    await plan(runs[0]);
+    pass(2 * HOUR_MS);
+    await advanceOpenSets(parts);
+    await sweepQueues(parts);
+    expect((await show()).phase).toBe(PlanSet_Phase.PHASE_PLANNING);
+    await plan(runs[1]);
+    const { digest, approvalDeadlineMs } = await show();
+    expect(Math.abs(Number(approvalDeadlineMs) - HOUR_MS - parts.clock.wallMs())).toBeLessThan(
+      60_000,
+    );
+    pass(HOUR_MS);
+    const approve = async () => approvePlanSet(parts, reference, { actor: "ben", digest });
+    await expect(approve()).rejects.toMatchObject({ code: "approval_expired" });
+    pass(APPROVAL_GRACE_MS);
+    // No request ends it, and no server whose clock is wrong.
+    await advancePlanSet(parts, reference);
+    const standing = async () => ({ skewMs: 0, isDisputed: false, mayReact: false });
+    await advanceOpenSets({ ...parts, serverClock: { standing } });
+    expect((await show()).phase).toBe(PlanSet_Phase.PHASE_AWAITING_APPROVAL);
+    await advanceOpenSets(parts);
+    expect(await show()).toMatchObject({
+      phase: PlanSet_Phase.PHASE_DISCARDED,
+      reasonCode: "approval_expired",
+      settled: true,
+    });
+    expect([await phase(runs[0]), await phase(runs[1])]).toEqual(["discarded", "discarded"]);
+    expect((await read(runs[0]))?.reasonCode).toBe("approval_expired");
+    await expect(approve()).rejects.toMatchObject({ code: "approval_expired" });
+    await sweepQueues(parts);
+    expect(await listTickets(parts)).toEqual([]);
+  });
+
+  it("is noted for destinations, once for each of its runs", async () => {
+    const { parts, storage, runs, plan, pass, put } = await start(["a", "b"]);
+    const destination = NotificationDestination.create({
+      id: "d",
+      events: ["run.approval_expired"],
+    });
+    await put(
+      SERVER_KINDS.notificationSettings,
+      notificationSettingsPlace(PROJECT),
+      NotificationSettings.create({ destinations: [destination] }),
+    );
+    for (const run of runs) await plan(run);
+    pass(DEFAULT_APPROVAL_MS + APPROVAL_GRACE_MS);
+    await advanceOpenSets(parts);
+    await advanceOpenSets(parts);
+    const { tenancy } = runPlace(runs[0]);
+    const noted = await storage.list("strong", EVENT.type, tenancy, "");
+    expect(noted.map((one) => decodeRecord(EVENT, one).run).toSorted()).toEqual(
+      runs.map(({ run }) => run).toSorted(),
+    );
+  });
+
+  it("runs for what a policy forbids in it, too", async () => {
+    const { parts, runs, plan, pass, show, read, put, phase } = await start(["a", "b"]);
+    await plan(runs[0]);
+    await plan(runs[1]);
+    const run = await read(runs[1]);
+    if (run === undefined) throw new Error("there is no run");
+    const failed = { ...run, phase: STORED_RUN_PHASES.policy_failed };
+    await put(RUN_KIND, runPlace(runs[1]), failed);
+    const set = await show();
+    const planning = { ...set, phase: PlanSet_Phase.PHASE_PLANNING, approvalDeadlineMs: 0n };
+    await put(SERVER_KINDS.planSet, placeOfSet({ project: PROJECT, set: set.id }), planning);
+    await advanceOpenSets(parts);
+    pass(DEFAULT_APPROVAL_MS + APPROVAL_GRACE_MS);
+    await advanceOpenSets(parts);
+    expect((await show()).reasonCode).toBe("approval_expired");
+    expect([await phase(runs[0]), await phase(runs[1])]).toEqual(["discarded", "discarded"]);
+  });
+
+  it("has to be approved again by whose approval no longer counts", async () => {
+    const { parts, reference, runs, plan, pass, show, settings } = await start(["a", "b"]);
+    await settings({ requiredApprovals: 2, approvalValidMs: BigInt(HOUR_MS) });
+    for (const run of runs) await plan(run);
+    const { digest } = await show();
+    const approve = async (actor: string) => approvePlanSet(parts, reference, { actor, digest });
+    await approve("ben");
+    pass(HOUR_MS);
+    await approve("eve");
+    expect(await show()).toMatchObject({
+      phase: PlanSet_Phase.PHASE_AWAITING_APPROVAL,
+      approvals: [{ actor: "ben" }, { actor: "eve" }],
+    });
+    await approve("ben");
+    expect(await show()).toMatchObject({
+      phase: PlanSet_Phase.PHASE_APPLYING,
+      approvals: [{ actor: "eve" }, { actor: "ben" }],
+    });
+  });
+
+  it("is over where no apply of it began in time: none is applied", async () => {
+    const { parts, reference, runs, plan, pass, show, phase, settings, claim } = await start([
+      "a",
+      "b",
+    ]);
+    await settings({ approvalValidMs: BigInt(HOUR_MS) });
+    for (const run of runs) await plan(run);
+    await approvePlanSet(parts, reference, { actor: "ben", digest: (await show()).digest });
+    await advancePlanSet(parts, reference);
+    expect(await phase(runs[0])).toBe("approved");
+    pass(HOUR_MS);
+    await expect(claim(runs[0])).rejects.toThrow("not free");
+    pass(APPROVAL_GRACE_MS);
+    await sweepQueues(parts);
+    await advanceOpenSets(parts);
+    expect([await phase(runs[0]), await phase(runs[1])]).toEqual(["discarded", "discarded"]);
+    expect(await show()).toMatchObject({
+      phase: PlanSet_Phase.PHASE_DISCARDED,
+      reasonCode: "approval_expired",
+    });
+    expect(await listTickets(parts)).toEqual([]);
+  });
+
+  it("ends nothing once an apply of it began: those behind it follow", async () => {
+    const { parts, reference, runs, pass, show, phase, applied, settings } = await startApplying();
+    await settings({ approvalValidMs: BigInt(HOUR_MS) });
+    pass(2 * DEFAULT_APPROVAL_MS);
+    await sweepQueues(parts);
+    await advanceOpenSets(parts);
+    expect([await phase(runs[0]), await phase(runs[1])]).toEqual(["applying", "awaiting_approval"]);
+    await endApply(parts, applied, { phase: "applied" });
+    await advancePlanSet(parts, reference);
+    expect(await phase(runs[1])).toBe("approved");
+    pass(2 * DEFAULT_APPROVAL_MS);
+    await sweepQueues(parts);
+    await advanceOpenSets(parts);
+    expect([await phase(runs[1]), (await show()).phase]).toEqual([
+      "approved",
+      PlanSet_Phase.PHASE_APPLYING,
+    ]);
+  });
 });

@@ -1,8 +1,10 @@
 import { type PlanSet, PlanSet_Phase } from "@stackwright/proto/stackwright";
-import { isSetEnded, planSetPhase } from "../domain/plan-set-phases.ts";
+import { countingApprovals } from "../domain/approval-time.ts";
+import { isSetApprovalOver, isSetEnded, planSetPhase } from "../domain/plan-set-phases.ts";
 import { RUN_KIND, runPlace } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { APPROVAL_EXPIRED } from "../queue/expire-approval.ts";
 import { requireFreshPlan } from "../queue/require-fresh-plan.ts";
 import { phaseOf } from "../queue/run-row.ts";
 import {
@@ -22,7 +24,7 @@ interface NewSetApproval {
 
 /**
  * Approves all plans of a set at once: the approval that completes the rule makes the set `applying` in one step, and each run is approved
- * with it when it is its turn. A second approval by one actor counts once. `plan_changed` for other plans than those that were shown,
+ * with it when it is its turn. A second approval by one actor counts once; one that no longer counts is given again. `approval_expired` where the set has waited for too long; `plan_changed` for other plans than those that were shown,
  * `plan_stale` where the state of a stack was changed since its plan was made: others would be applied before that is seen; `self_approval` and `forbidden` by the rules of the runs.
  */
 export async function approvePlanSet(
@@ -33,6 +35,7 @@ export async function approvePlanSet(
   await transact(parts, async (tx) => {
     const row = await openSet(tx, reference);
     const { message: set } = row;
+    requireSetTime(set, tx.nowMs);
     if (set.phase !== PlanSet_Phase.PHASE_AWAITING_APPROVAL) throw notNow(set);
     if (set.digest !== digest) {
       throw new ServerError(
@@ -40,7 +43,8 @@ export async function approvePlanSet(
         `the digest of the plans is ${set.digest}; show them, and approve that`,
       );
     }
-    if (set.approvals.some((one) => one.actor === actor)) return;
+    const counting = countingApprovals(set, tx.nowMs);
+    if (counting.some((one) => one.actor === actor)) return;
     if (set.excludeAuthor && set.actor === actor) throw new ServerError("self_approval");
     if (set.approvers.length > 0 && !set.approvers.includes(actor)) {
       throw new ServerError(
@@ -55,11 +59,14 @@ export async function approvePlanSet(
       await requireFreshPlan(tx, { ...of, stackName: member.stackName }, run.message);
     }
     const atMs = BigInt(tx.nowMs);
-    const approvals = [...set.approvals, { actor, planDigest: digest, comment, atMs }];
+    const approval = { actor, planDigest: digest, comment, atMs };
+    const isComplete = counting.length + 1 >= set.requiredApprovals;
+    // With those that no longer count, as long as others are needed: it is seen that they were given.
+    const others = isComplete ? counting : set.approvals.filter((one) => one.actor !== actor);
     tx.update(row, {
-      approvals,
+      approvals: [...others, approval],
       updatedAtMs: atMs,
-      ...(approvals.length >= set.requiredApprovals && {
+      ...(isComplete && {
         phase: PlanSet_Phase.PHASE_APPLYING,
         applyTraceParent: tx.traceParent,
       }),
@@ -107,10 +114,25 @@ async function openSet(tx: Transaction, reference: PlanSetReference): Promise<St
     throw new ServerError("not_found", `there is no plan set ${reference.set}`);
   }
   if (isSetEnded(row.message.phase)) {
+    if (row.message.reasonCode === APPROVAL_EXPIRED) throw expired(row.message);
     const phase = planSetPhase(row.message.phase);
     throw new ServerError("run_ended", `the plan set ${reference.set} has ended: it is ${phase}`);
   }
   return row;
+}
+
+/** `approval_expired` for a set that has waited for too long. */
+function requireSetTime(set: PlanSet, nowMs: number): void {
+  if (isSetApprovalOver(set, nowMs)) throw expired(set);
+}
+
+function expired({ id, approvalDeadlineMs, reason }: PlanSet): ServerError {
+  const until = new Date(Number(approvalDeadlineMs)).toISOString();
+  const why =
+    reason === ""
+      ? `could be approved until ${until}; request another set`
+      : `has ended: ${reason}`;
+  return new ServerError(APPROVAL_EXPIRED, `the plan set ${id} ${why}`);
 }
 
 function notNow({ id, phase }: PlanSet): ServerError {

@@ -9,7 +9,7 @@ import {
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { appendEvents } from "./append-events.ts";
-import { requireApprovalTime } from "./expire-approval.ts";
+import { APPROVAL_EXPIRED, noteApprovalExpired, requireApprovalTime } from "./expire-approval.ts";
 import { requireFreshPlan } from "./require-fresh-plan.ts";
 import { move, readServerRun, requireAt } from "./run-row.ts";
 import { requireNoSet } from "./set-member.ts";
@@ -97,11 +97,15 @@ export async function approveRun(
   });
 }
 
-/** Gives a plan up, as long as no worker began to apply it. */
+/** Gives a plan up, as long as no worker began to apply it; with the code `approval_expired` because the time of its set is over. */
 export async function discardRun(
   parts: TransactionParts,
   reference: RunReference,
-  { actor, reason = "" }: { readonly actor: string; readonly reason?: string },
+  {
+    actor,
+    reason = "",
+    reasonCode = "",
+  }: { readonly actor: string; readonly reason?: string; readonly reasonCode?: string },
 ): Promise<void> {
   await transact(parts, async (tx) => {
     const run = requireAt(
@@ -114,8 +118,9 @@ export async function discardRun(
     if (ticket?.message.claim !== undefined) {
       throw new ServerError("illegal_transition", "a worker applies the run; cancel it instead");
     }
-    await move(tx, run, "discarded", actor, { reason });
+    const { row } = await move(tx, run, "discarded", actor, { reason, reasonCode });
     if (ticket !== undefined) tx.remove(ticket);
     await leaveQueue(tx, reference);
+    if (reasonCode === APPROVAL_EXPIRED) await noteApprovalExpired(tx, reference, row.message);
   });
 }

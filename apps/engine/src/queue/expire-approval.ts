@@ -1,7 +1,8 @@
 import type { RunPhase } from "@stackwright/core";
+import type { Run } from "@stackwright/proto/stackwright";
 import { APPROVAL_GRACE_MS, approvalLimitMs } from "../domain/approval-time.ts";
 import { modeNameOf } from "../domain/run-modes.ts";
-import { ticketPlace } from "../domain/run-places.ts";
+import { type RunReference, ticketPlace } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { noteEvent } from "./note-event.ts";
@@ -9,7 +10,8 @@ import { isAt, move, type RunAt } from "./run-row.ts";
 import { leaveQueue } from "./stack-queue.ts";
 import type { Transaction } from "./transaction.ts";
 
-const CODE = "approval_expired";
+/** Why a run or a set ended that was not approved, or not applied, in time. */
+export const APPROVAL_EXPIRED = "approval_expired";
 
 /** Whether the time for the approval of a plan, or of an approval that was given, is over: nothing begins by it then. */
 export function isApprovalOver({ row, phase }: RunAt<RunPhase>, nowMs: number): boolean {
@@ -19,13 +21,13 @@ export function isApprovalOver({ row, phase }: RunAt<RunPhase>, nowMs: number): 
 /** `approval_expired` for a plan that has waited for too long, and for a run that ended because of that. */
 export function requireApprovalTime(run: RunAt<RunPhase>, nowMs: number): void {
   const { id, reasonCode, reason } = run.row.message;
-  if (run.phase === "discarded" && reasonCode === CODE) {
-    throw new ServerError(CODE, `the run ${id} has ended: ${reason}`);
+  if (run.phase === "discarded" && reasonCode === APPROVAL_EXPIRED) {
+    throw new ServerError(APPROVAL_EXPIRED, `the run ${id} has ended: ${reason}`);
   }
   if (!isAt(run, "awaiting_approval", "policy_failed") || !isApprovalOver(run, nowMs)) return;
   const until = new Date(approvalLimitMs(run.row.message, run.phase) ?? 0).toISOString();
   throw new ServerError(
-    CODE,
+    APPROVAL_EXPIRED,
     `the plan of the run ${id} could be approved until ${until}; request another run`,
   );
 }
@@ -50,21 +52,29 @@ export async function expireApproval(
       : "the plan was not approved in time";
   const { row } = await move(tx, run, "discarded", actor, {
     reason: `${what}; request another run`,
-    reasonCode: CODE,
+    reasonCode: APPROVAL_EXPIRED,
   });
   if (ticket !== undefined) tx.remove(ticket);
   await leaveQueue(tx, reference);
-  const { message } = row;
+  await noteApprovalExpired(tx, reference, row.message);
+  return true;
+}
+
+/** Notes for destinations that the time for the approval of a run was over, which ended it. */
+export async function noteApprovalExpired(
+  tx: Transaction,
+  { stack }: Pick<RunReference, "stack">,
+  run: Run,
+): Promise<void> {
   await noteEvent(tx, {
     event: "run.approval_expired",
-    stack: reference.stack,
-    run: message.id,
-    runNumber: message.number,
+    stack,
+    run: run.id,
+    runNumber: run.number,
     phase: "discarded",
-    reasonCode: CODE,
-    actor: message.actor,
-    mode: modeNameOf(message.mode) ?? "",
+    reasonCode: APPROVAL_EXPIRED,
+    actor: run.actor,
+    mode: modeNameOf(run.mode) ?? "",
     planOnly: false,
   });
-  return true;
 }

@@ -1076,8 +1076,14 @@ export interface PlanSet {
   readonly actor: string;
   readonly comment: string;
   readonly at: string;
+  /** from then on it no longer counts */
+  readonly expires_at?: string | undefined;
 })[];
+  /** until when the set can be approved; absent where that has no end */
+  readonly approval_expires_at?: string | undefined;
   readonly reason?: string | undefined;
+  /** `approval_expired` for a set that was not approved in time */
+  readonly reason_code?: string | undefined;
   readonly created_at: string;
   readonly updated_at: string;
 }

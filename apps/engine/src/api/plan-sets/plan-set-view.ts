@@ -3,11 +3,17 @@ import { RUN_TRANSITIONS } from "@stackwright/core";
 import type { PlanSet, PlanSummary, Run } from "@stackwright/proto/stackwright";
 import { Run_Mode } from "@stackwright/proto/stackwright";
 import { type Static, Type } from "typebox";
-import { PLAN_SET_PHASES, type PlanSetPhase, planSetPhase } from "../../domain/plan-set-phases.ts";
+import { approvalEndMs } from "../../domain/approval-time.ts";
+import {
+  PLAN_SET_PHASES,
+  type PlanSetPhase,
+  planSetPhase,
+  setApprovalLimitMs,
+} from "../../domain/plan-set-phases.ts";
 import { MAX_MEMBERS } from "../../plan-set/create-plan-set.ts";
 import { inOrder } from "../../plan-set/set-order.ts";
 import { phaseOf } from "../../queue/run-row.ts";
-import { timeOf } from "../runs/run-view.ts";
+import { expiryOf, timeOf } from "../runs/run-view.ts";
 
 const Mode = Type.Union(
   [Type.Literal("apply"), Type.Literal("plan_only"), Type.Literal("destroy")],
@@ -66,9 +72,22 @@ export const PlanSetView = Type.Object(
     exclude_author: Type.Boolean(),
     approvers: Type.Array(Type.String()),
     approvals: Type.Array(
-      Type.Object({ actor: Type.String(), comment: Type.String(), at: Type.String() }),
+      Type.Object({
+        actor: Type.String(),
+        comment: Type.String(),
+        at: Type.String(),
+        expires_at: Type.Optional(Type.String({ description: "from then on it no longer counts" })),
+      }),
+    ),
+    approval_expires_at: Type.Optional(
+      Type.String({
+        description: "until when the set can be approved; absent where that has no end",
+      }),
     ),
     reason: Type.Optional(Type.String()),
+    reason_code: Type.Optional(
+      Type.String({ description: "`approval_expired` for a set that was not approved in time" }),
+    ),
     created_at: Type.String(),
     updated_at: Type.String(),
   },
@@ -135,8 +154,11 @@ export function planSetViewOf(
       actor,
       comment,
       at: timeOf(atMs),
+      ...expiryOf("expires_at", approvalEndMs(set, { atMs })),
     })),
+    ...expiryOf("approval_expires_at", setApprovalLimitMs(set)),
     ...(set.reason !== "" && { reason: set.reason }),
+    ...(set.reasonCode !== "" && { reason_code: set.reasonCode }),
     created_at: timeOf(set.createdAtMs),
     updated_at: timeOf(set.updatedAtMs),
   };

@@ -192,7 +192,11 @@ export function runViewOf(run: Run, stuck?: NotedStuck): Static<typeof RunSchema
   };
 }
 
-function expiryOf<N extends string>(name: N, ms: number | undefined): Partial<Record<N, string>> {
+/** A member with a time; none for what has no end. */
+export function expiryOf<N extends string>(
+  name: N,
+  ms: number | undefined,
+): Partial<Record<N, string>> {
   if (ms === undefined) return {};
   const member: Partial<Record<N, string>> = {};
   member[name] = timeOf(BigInt(ms));

@@ -71,6 +71,7 @@ export function PlanSetPage() {
 
 function Approvals({ set }: { readonly set: PlanSet }) {
   const { approvals, required_approvals: required, exclude_author: others } = set;
+  const { approval_expires_at: until } = set;
   if (set.mode === "plan_only") return null;
   return (
     <p className="quiet">
@@ -78,6 +79,11 @@ function Approvals({ set }: { readonly set: PlanSet }) {
       {approvals.length > 0 &&
         `: ${approvals.map(({ actor, comment }) => (comment === "" ? actor : `${actor} (${comment})`)).join(", ")}`}
       {others && ", not of who requested the set"}
+      {until !== undefined && (
+        <>
+          ; the plans can be approved until <Time at={until} />
+        </>
+      )}
     </p>
   );
 }

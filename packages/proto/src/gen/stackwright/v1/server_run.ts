@@ -96,6 +96,12 @@ export interface PlanSet {
   traceParent: string;
   /** The span of the approval that completed the rule; empty: none. */
   applyTraceParent: string;
+  /** Until when it can be approved, in milliseconds since 1970, from when all of its plans are there; 0: without a limit. */
+  approvalDeadlineMs: bigint;
+  /** How long an approval of it counts, in milliseconds; 0: without a limit. */
+  approvalValidMs: bigint;
+  /** Code of the reason; empty where there is none. */
+  reasonCode: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -1186,6 +1192,9 @@ function createBasePlanSet(): PlanSet {
     updatedAtMs: 0n,
     traceParent: "",
     applyTraceParent: "",
+    approvalDeadlineMs: 0n,
+    approvalValidMs: 0n,
+    reasonCode: "",
   };
 }
 
@@ -1247,6 +1256,21 @@ export const PlanSet: MessageFns<PlanSet> = {
     }
     if (message.applyTraceParent !== "") {
       writer.uint32(138).string(message.applyTraceParent);
+    }
+    if (message.approvalDeadlineMs !== 0n) {
+      if (BigInt.asIntN(64, message.approvalDeadlineMs) !== message.approvalDeadlineMs) {
+        throw new globalThis.Error("value provided for field message.approvalDeadlineMs of type int64 too large");
+      }
+      writer.uint32(144).int64(message.approvalDeadlineMs);
+    }
+    if (message.approvalValidMs !== 0n) {
+      if (BigInt.asIntN(64, message.approvalValidMs) !== message.approvalValidMs) {
+        throw new globalThis.Error("value provided for field message.approvalValidMs of type int64 too large");
+      }
+      writer.uint32(152).int64(message.approvalValidMs);
+    }
+    if (message.reasonCode !== "") {
+      writer.uint32(162).string(message.reasonCode);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1408,6 +1432,30 @@ export const PlanSet: MessageFns<PlanSet> = {
             message.applyTraceParent = reader.string(true);
             continue;
           }
+          case 18: {
+            if (tag !== 144) {
+              break;
+            }
+
+            message.approvalDeadlineMs = reader.int64() as bigint;
+            continue;
+          }
+          case 19: {
+            if (tag !== 152) {
+              break;
+            }
+
+            message.approvalValidMs = reader.int64() as bigint;
+            continue;
+          }
+          case 20: {
+            if (tag !== 162) {
+              break;
+            }
+
+            message.reasonCode = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -1461,6 +1509,13 @@ export const PlanSet: MessageFns<PlanSet> = {
       : 0n;
     message.traceParent = object.traceParent ?? "";
     message.applyTraceParent = object.applyTraceParent ?? "";
+    message.approvalDeadlineMs = (object.approvalDeadlineMs !== undefined && object.approvalDeadlineMs !== null)
+      ? BigInt(object.approvalDeadlineMs)
+      : 0n;
+    message.approvalValidMs = (object.approvalValidMs !== undefined && object.approvalValidMs !== null)
+      ? BigInt(object.approvalValidMs)
+      : 0n;
+    message.reasonCode = object.reasonCode ?? "";
     return message;
   },
 };
