@@ -4,6 +4,8 @@ export type { ClientErrorCode } from "./errors.ts";
 export { CLIENT_ERRORS, ClientError, isClientError } from "./errors.ts";
 export type { FollowOptions, RunLogEvent } from "./follow-run.ts";
 export type {
+  Account,
+  AccountSettings,
   AccountVariableSet,
   AuditDelivery,
   AuditWebhook,

@@ -22,12 +22,12 @@ describe("the page about access", { timeout: 180_000 }, () => {
   async function begin() {
     const page = await createPageFolder();
     const [serve = "", ...rest] = await pageBlocks(PAGE, "sh");
-    expect(rest).toHaveLength(4);
+    expect(rest).toHaveLength(5);
     const { here } = await startPageServer(serve, page);
-    const [walk = "", requests = "", trail = "", webhooks = ""] = rest.map(here);
+    const [walk = "", requests = "", accounts = "", trail = "", webhooks = ""] = rest.map(here);
     const variables = walk.split("\n").slice(0, 2).join("\n");
     expect(variables.match(/^export /gm)).toHaveLength(2);
-    return { ...page, walk, requests, trail, webhooks, variables };
+    return { ...page, walk, requests, accounts, trail, webhooks, variables };
   }
 
   it("leads to a service account whose token plans and applies nothing, and to the trail of it", async () => {
@@ -62,6 +62,15 @@ describe("the page about access", { timeout: 180_000 }, () => {
     await expect
       .poll(async () => shell(`${variables}\n${list}`), { timeout: 60_000, interval: 500 })
       .toMatch(/^siem: .* attempts failed/m);
+  });
+
+  it("leads to a second account with an administrator", async () => {
+    const { shell, accounts, variables } = await begin();
+    const said = await shell(`${variables}\n${accounts}`);
+    expect(said).toContain("Created lea: user");
+    expect(said).toContain("Gave user lea: admin of the account");
+    expect(said).toMatch(/shop \(The shop\), since 2026\n {2}nothing is in it\n/);
+    expect(said).toMatch(/^default\nshop \(The shop\), since 2026$/m);
   });
 
   it("leads to the same with curl alone", async () => {

@@ -126,7 +126,7 @@ function lineOf(token: Token): string {
   return `${token.id}: ${parts.join(", ")}`;
 }
 
-function daysOf(text: string): number {
+export function daysOf(text: string): number {
   if (/^[1-9]\d{0,4}$/.test(text)) return Number(text);
   throw new CommandError(`"${text}" is not a valid number of days.`, {
     advice: "Give --days a whole number from 1 on, or leave it out.",

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { defineAccessCommands } from "./access-commands.ts";
+import { defineAccountCommands } from "./account-commands.ts";
 import { defineAdminCommands } from "./admin-commands.ts";
 import { defineCiCommands } from "./ci-commands.ts";
 import { completionScript, type Shell } from "./completion-script.ts";
@@ -53,6 +54,7 @@ export const ALL_COMMANDS: readonly DefineCommands[] = [
   ({ define, run }) => defineVcsCommands(define, run),
   ({ define, run }) => defineNotificationCommands(define, run),
   ({ define, run }) => defineHookCommands(define, run),
+  ({ define, run }) => defineAccountCommands(define, run),
   ({ define, run }) => defineServerProjectCommands(define, run),
   ({ define, run }) => defineAccessCommands(define, run),
   ({ define, run }) => defineStateVersionCommands(define, run),

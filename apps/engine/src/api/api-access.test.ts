@@ -69,6 +69,12 @@ const LOWEST = {
   ListTokens: "self",
   CreateToken: "self",
   RevokeToken: "self",
+  ListAccounts: "site-admin",
+  CreateAccount: "site-admin",
+  ShowAccount: "account-admin",
+  ChangeAccount: "account-admin",
+  DeleteAccount: "site-admin",
+  CreateAccountToken: "site-admin",
   ListUsers: "account-admin",
   CreateUser: "account-admin",
   ListUserIdentities: "account-admin",
@@ -219,6 +225,8 @@ interface Holder {
   readonly elsewhere?: Rank;
   /** A credential whose role is for the project `web` alone. */
   readonly isLimited?: boolean;
+  /** A credential for all accounts of the server. */
+  readonly isOfSite?: boolean;
 }
 
 interface Caller extends Holder {
@@ -227,10 +235,15 @@ interface Caller extends Holder {
 }
 
 /** The expected answer of a cell of the matrix. */
-function mayCall({ account, web, isLimited }: Holder, name: string, isInProject: boolean): boolean {
+function mayCall(
+  { account, web, isLimited, isOfSite }: Holder,
+  name: string,
+  isInProject: boolean,
+): boolean {
   if (name in OF_WORKERS) return OF_WORKERS[name] === account;
   const needed = LOWEST[name as keyof typeof LOWEST];
   if (needed === "self") return true;
+  if (needed === "site-admin") return isOfSite === true && isLimited !== true;
   if (needed === "account-admin") return account === "admin" && isLimited !== true;
   const there = Math.max(rankOf(account), isInProject ? rankOf(web) : -1);
   // For what belongs to no project, those who have roles in projects alone have the lowest of these, and are no admins.
@@ -278,6 +291,14 @@ it("each operation is allowed to the roles of the table, and to no other", {
       })),
     )),
     { name: "account-admin", token: await tokenOf("admin"), account: "admin" },
+    { name: "site-admin", token: await tokenOf("operator"), account: "admin", isOfSite: true },
+    {
+      name: "limited-site-admin",
+      token: await tokenOf("operator", ["web"]),
+      account: "admin",
+      isOfSite: true,
+      isLimited: true,
+    },
     await withRoles("user-of-nothing", {}),
     ...(await Promise.all(
       (["reader", "planner", "deployer", "admin"] as const).map(async (web) =>

@@ -13,6 +13,7 @@ import { sessionRoutes } from "./access/session-routes.ts";
 import { teamRoutes } from "./access/team-routes.ts";
 import { tokenRoutes } from "./access/token-routes.ts";
 import { userRoutes } from "./access/user-routes.ts";
+import { accountRoutes } from "./accounts/account-routes.ts";
 import type { ApiOptions, ApiParts } from "./api-parts.ts";
 import type { ApiRole } from "./api-roles.ts";
 import { auditRoutes } from "./audit/audit-routes.ts";
@@ -169,7 +170,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
     { account, actor, user, credential = actor }: Principal,
   ): Promise<boolean> => {
     const { access = "admin" } = request.routeOptions.config;
-    const isChange = access === "admin" || access === "account-admin";
+    const isChange = access === "admin" || access === "account-admin" || access === "site-admin";
     if (READS.has(request.method) || !isChange) return false;
     options.credentials.forget(account);
     options.sessions.forget(credential);
@@ -222,6 +223,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
     },
   };
   callerRoutes(fastify, parts);
+  accountRoutes(fastify, parts);
   userRoutes(fastify, parts);
   identityRoutes(fastify, parts);
   teamRoutes(fastify, parts);

@@ -23,12 +23,17 @@ const API_ROLES = Object.freeze({
   worker: "worker",
 } satisfies Record<string, Role>);
 
-/** Beside the roles: those who administer the account rather than projects of it, and all who are authenticated. */
-export type ApiRole = keyof typeof API_ROLES | "account-admin" | "self";
+/** Beside the roles: those who administer the server, or the account rather than projects of it, and all who are authenticated. */
+export type ApiRole = keyof typeof API_ROLES | "site-admin" | "account-admin" | "self";
 
 /** Whether a caller has a role, or one that includes it. */
 export function hasApiRole(principal: Principal, role: keyof typeof API_ROLES): boolean {
   return hasRole(principal, API_ROLES[role]);
+}
+
+/** Whether a caller administers all accounts of the server. */
+export function isSiteAdmin(principal: Principal): boolean {
+  return isAccountAdmin(principal) && hasRole(principal, "operator");
 }
 
 /** `forbidden` for a caller without the role. */
@@ -39,6 +44,13 @@ export function requireApiRole(principal: Principal, needed: ApiRole): void {
     throw new ServerError(
       "forbidden",
       `${principal.actor} is not allowed to do this; it needs the role admin of the account`,
+    );
+  }
+  if (needed === "site-admin") {
+    if (isSiteAdmin(principal)) return;
+    throw new ServerError(
+      "forbidden",
+      `${principal.actor} is not allowed to do this; it needs the role site-admin`,
     );
   }
   const role = API_ROLES[needed];
@@ -59,5 +71,6 @@ export function describeAccess(needed: ApiRole | "run"): string {
   if (needed === "run") return "the token of a claim";
   if (needed === "self") return "any credential";
   if (needed === "account-admin") return "the role admin of the account";
+  if (needed === "site-admin") return "the role site-admin";
   return `the role ${roleOf(needed, nameOfRole(API_ROLES[needed]))}`;
 }

@@ -19,7 +19,7 @@ export const SERVER_ERRORS = Object.freeze({
   run_ended: kind(409, "the run has ended"),
   stack_locked: kind(409, "the stack is locked"),
   last_administrator: kind(409, "the account would have no administrator"),
-  not_empty: kind(409, "the project has stacks, or the stack has objects"),
+  not_empty: kind(409, "the account, the project or the stack has something in it"),
   deletion_protected: kind(409, "the stack is protected from deletion"),
   self_approval: kind(409, "the author of a run cannot approve it"),
   state_conflict: kind(409, "the state is another one than the client began with"),

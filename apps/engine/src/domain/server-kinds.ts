@@ -1,4 +1,5 @@
 import {
+  Account,
   AccountVariableSet,
   AuditWebhook,
   ConfigurationUpload,
@@ -409,6 +410,12 @@ export const SERVER_KINDS = Object.freeze({
     nameParts: ["destination", "event"],
     maxBytes: 4 * KIB,
     retention: "7 days",
+  }),
+  account: kindOf("Account", Account, {
+    scope: "account",
+    nameParts: ["account"],
+    maxBytes: 8 * KIB,
+    retention: "until deleted",
   }),
   auditWebhook: kindOf("AuditWebhook", AuditWebhook, {
     scope: "account",

@@ -66,9 +66,9 @@ const TAGS: readonly OperationTag[] = [
   },
   {
     name: "access",
-    description: "Users, teams, roles, sessions and tokens",
+    description: "Accounts, users, teams, roles, sessions and tokens",
     paths:
-      /^(?:users|teams|roles|tokens|sessions|caller|projects\/roles|registry\/(?:access-keys|tokens|credentials))\b/,
+      /^(?:accounts|users|teams|roles|tokens|sessions|caller|projects\/roles|registry\/(?:access-keys|tokens|credentials))\b/,
   },
   {
     name: "stacks",

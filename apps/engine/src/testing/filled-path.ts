@@ -16,6 +16,7 @@ const VALUES: Readonly<Record<string, string>> = {
   destination: "ops",
   delivery: "01J9ZC0000000000000000SEND",
   pull_request: "1",
+  account: "acme",
   user: "bot",
   team: "ops",
   kind: "user",

@@ -3,6 +3,27 @@
 /** The content of an upload. */
 export type UploadBody = Uint8Array | (() => AsyncIterable<Uint8Array>);
 
+export interface Account {
+  readonly name: string;
+  readonly display_name: string;
+  readonly description: string;
+  /** a deletion of it was begun, and another one ends it */
+  readonly deleting: boolean;
+  /** none: it is there by its credentials or what it has */
+  readonly created_at?: string | undefined;
+  readonly updated_at?: string | undefined;
+}
+
+export interface AccountContent {
+  readonly what: string;
+  readonly count: number;
+}
+
+export interface AccountSettings {
+  readonly display_name?: string | undefined;
+  readonly description?: string | undefined;
+}
+
 export interface AccountVariableSet {
   readonly name: string;
   readonly description: string;
@@ -604,6 +625,19 @@ export interface NamedProviderSchema {
   /** Address of the provider, such as registry.terraform.io/hashicorp/aws. */
   readonly provider: string;
   readonly version: string;
+}
+
+export interface NewAccount {
+  /** name of an account */
+  readonly name: string;
+  readonly display_name?: string | undefined;
+  readonly description?: string | undefined;
+}
+
+export interface NewAccountToken {
+  readonly description?: string | undefined;
+  /** 90 without it */
+  readonly expires_in_days?: number | undefined;
 }
 
 export interface NewAccountVariableSet {
@@ -1691,6 +1725,19 @@ export interface SchemaTaken {
   readonly answer: "wanted" | "known" | "other" | "refused";
 }
 
+export interface ShownAccount {
+  readonly name: string;
+  readonly display_name: string;
+  readonly description: string;
+  /** a deletion of it was begun, and another one ends it */
+  readonly deleting: boolean;
+  /** none: it is there by its credentials or what it has */
+  readonly created_at?: string | undefined;
+  readonly updated_at?: string | undefined;
+  /** what keeps it from its deletion */
+  readonly contents: readonly AccountContent[];
+}
+
 export interface ShownDifference {
   readonly kind: string;
 }
@@ -2211,6 +2258,15 @@ export interface Operations {
     };
     readonly output: Run;
   };
+  /** Change what an account is called: the own one, or with the role site-admin any: `PATCH /api/v1/accounts/{account}`. */
+  readonly ChangeAccount: {
+    readonly input: {
+      readonly account: string;
+      readonly ifMatch?: string | undefined;
+      readonly body?: AccountSettings | undefined;
+    };
+    readonly output: Account;
+  };
   /** Change the projects, the stacks, the priority or the description of a variable set of the account: `PATCH /api/v1/variable-sets/{set}`. */
   readonly ChangeAccountVariableSet: {
     readonly input: {
@@ -2363,6 +2419,23 @@ export interface Operations {
   readonly changes: readonly ObjectChange[];
 };
   };
+  /** Create an account; the token of its first administrator is made by another request: `POST /api/v1/accounts`. */
+  readonly CreateAccount: {
+    readonly input: {
+      readonly idempotencyKey?: string | undefined;
+      readonly body: NewAccount;
+    };
+    readonly output: Account;
+  };
+  /** Make the token of an administrator of an account, which stands for itself; it is shown once: `POST /api/v1/accounts/{account}/tokens`. */
+  readonly CreateAccountToken: {
+    readonly input: {
+      readonly account: string;
+      readonly idempotencyKey?: string | undefined;
+      readonly body?: NewAccountToken | undefined;
+    };
+    readonly output: MadeToken;
+  };
   /** Create a variable set of the account: for all projects, or those and the stacks that patterns name: `POST /api/v1/variable-sets`. */
   readonly CreateAccountVariableSet: {
     readonly input: {
@@ -2512,6 +2585,14 @@ export interface Operations {
       readonly body: NewVcsConnection;
     };
     readonly output: VcsConnection;
+  };
+  /** Delete an account in which nothing is left, with its users, teams, roles and credentials; its audit trail stays: `DELETE /api/v1/accounts/{account}`. */
+  readonly DeleteAccount: {
+    readonly input: {
+      readonly account: string;
+      readonly ifMatch?: string | undefined;
+    };
+    readonly output: undefined;
   };
   /** Delete a variable of a set of the account; If-Match names the entity tag of the set: `DELETE /api/v1/variable-sets/{set}/variables/{category}/{key}`. */
   readonly DeleteAccountSetVariable: {
@@ -2844,6 +2925,19 @@ export interface Operations {
     readonly output: {
   readonly sets: readonly AccountVariableSet[];
 };
+  };
+  /** List the accounts of the server, by name: `GET /api/v1/accounts`. */
+  readonly ListAccounts: {
+    readonly input: {
+      readonly limit?: number | undefined;
+      readonly after?: string | undefined;
+    };
+    readonly output: {
+  readonly accounts: readonly Account[];
+  /** the cursor of the next page */
+  readonly next?: string | undefined;
+};
+    readonly item: Account;
   };
   /** List the last requests that were sent to an audit webhook, the newest first: `GET /api/v1/audit/webhooks/{webhook}/deliveries`. */
   readonly ListAuditDeliveries: {
@@ -3470,6 +3564,13 @@ export interface Operations {
     };
     readonly output: Variable;
   };
+  /** Show an account with what is in it: the own one, or with the role site-admin any: `GET /api/v1/accounts/{account}`. */
+  readonly ShowAccount: {
+    readonly input: {
+      readonly account: string;
+    };
+    readonly output: ShownAccount;
+  };
   /** Show a variable set of the account; its entity tag is what If-Match takes: `GET /api/v1/variable-sets/{set}`. */
   readonly ShowAccountVariableSet: {
     readonly input: {
@@ -3964,6 +4065,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   BeginPlanning: {"method":"POST","path":"/api/v1/worker/claims/{run}/planning","query":[],"headers":[]},
   CancelPlanSet: {"method":"POST","path":"/api/v1/projects/{project}/plan-sets/{plan_set}/cancel","query":[],"headers":["idempotency-key"]},
   CancelRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/cancel","query":[],"headers":["idempotency-key"]},
+  ChangeAccount: {"method":"PATCH","path":"/api/v1/accounts/{account}","query":[],"headers":["if-match"]},
   ChangeAccountVariableSet: {"method":"PATCH","path":"/api/v1/variable-sets/{set}","query":[],"headers":["if-match"]},
   ChangeAuditWebhook: {"method":"PATCH","path":"/api/v1/audit/webhooks/{webhook}","query":[],"headers":["if-match"]},
   ChangeNotificationDestination: {"method":"PATCH","path":"/api/v1/projects/{project}/notifications/{destination}","query":[],"headers":["if-match"]},
@@ -3979,6 +4081,8 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ClaimStep: {"method":"POST","path":"/api/v1/worker/claims","query":[],"headers":[]},
   CompareProviderSchemas: {"method":"GET","path":"/api/v1/registry/provider-schemas/changes","query":["provider","from","to"],"headers":[]},
   CompareRevisions: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/revisions/compare","query":["from","to"],"headers":[]},
+  CreateAccount: {"method":"POST","path":"/api/v1/accounts","query":[],"headers":["idempotency-key"]},
+  CreateAccountToken: {"method":"POST","path":"/api/v1/accounts/{account}/tokens","query":[],"headers":["idempotency-key"]},
   CreateAccountVariableSet: {"method":"POST","path":"/api/v1/variable-sets","query":[],"headers":["idempotency-key"]},
   CreateAuditWebhook: {"method":"POST","path":"/api/v1/audit/webhooks","query":[],"headers":["idempotency-key"]},
   CreateConfiguration: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/configurations","query":["root"],"headers":[],"upload":"application/gzip"},
@@ -3996,6 +4100,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   CreateUser: {"method":"POST","path":"/api/v1/users","query":[],"headers":["idempotency-key"]},
   CreateVariableSet: {"method":"POST","path":"/api/v1/projects/{project}/variable-sets","query":[],"headers":["idempotency-key"]},
   CreateVcsConnection: {"method":"POST","path":"/api/v1/projects/{project}/vcs-connections","query":[],"headers":["idempotency-key"]},
+  DeleteAccount: {"method":"DELETE","path":"/api/v1/accounts/{account}","query":[],"headers":["if-match"]},
   DeleteAccountSetVariable: {"method":"DELETE","path":"/api/v1/variable-sets/{set}/variables/{category}/{key}","query":[],"headers":["if-match"]},
   DeleteAccountVariableSet: {"method":"DELETE","path":"/api/v1/variable-sets/{set}","query":[],"headers":["if-match"]},
   DeleteAuditWebhook: {"method":"DELETE","path":"/api/v1/audit/webhooks/{webhook}","query":[],"headers":["if-match"]},
@@ -4032,6 +4137,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   IssueRunIdentity: {"method":"POST","path":"/api/v1/worker/claims/{run}/identity","query":[],"headers":[]},
   LinkUserIdentity: {"method":"POST","path":"/api/v1/users/{user}/identities","query":[],"headers":["idempotency-key"]},
   ListAccountVariableSets: {"method":"GET","path":"/api/v1/variable-sets","query":["project"],"headers":[]},
+  ListAccounts: {"method":"GET","path":"/api/v1/accounts","query":["limit","after"],"headers":[],"items":"accounts"},
   ListAuditDeliveries: {"method":"GET","path":"/api/v1/audit/webhooks/{webhook}/deliveries","query":[],"headers":[]},
   ListAuditWebhooks: {"method":"GET","path":"/api/v1/audit/webhooks","query":[],"headers":[]},
   ListCachedPackages: {"method":"GET","path":"/api/v1/registry/upstream-packages","query":[],"headers":[]},
@@ -4096,6 +4202,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   SetStackHooks: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/hooks","query":[],"headers":["if-match"]},
   SetStackTool: {"method":"PATCH","path":"/api/v1/projects/{project}/stacks/{stack}/tool","query":[],"headers":[]},
   SetVariable: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":["if-match"]},
+  ShowAccount: {"method":"GET","path":"/api/v1/accounts/{account}","query":[],"headers":[]},
   ShowAccountVariableSet: {"method":"GET","path":"/api/v1/variable-sets/{set}","query":[],"headers":[]},
   ShowAuditWebhook: {"method":"GET","path":"/api/v1/audit/webhooks/{webhook}","query":[],"headers":[]},
   ShowCaller: {"method":"GET","path":"/api/v1/caller","query":[],"headers":[]},

@@ -21,6 +21,11 @@ export const SubjectKindSchema = Type.Unsafe<SubjectKind>({
   enum: ["user", "team"],
 });
 
+export const MadeToken = Type.Object(
+  { id: Type.String(), token: Type.String({ description: "shown once" }) },
+  { title: "MadeToken" },
+);
+
 export const UserView = Type.Object(
   {
     name: Type.String(),

@@ -16,7 +16,7 @@ import { SERVER_KINDS } from "../../domain/server-kinds.ts";
 import { transact } from "../../queue/transaction.ts";
 import { type ApiParts, ProjectName, routeSchema } from "../api-parts.ts";
 import { timeOf } from "../runs/run-view.ts";
-import { SubjectName, UserRoleSchema } from "./access-view.ts";
+import { MadeToken, SubjectName, UserRoleSchema } from "./access-view.ts";
 
 const DAY_MS = 24 * 3_600_000;
 const DEFAULT_DAYS = 90;
@@ -55,10 +55,6 @@ const NewToken = Type.Object(
     expires_in_days: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_DAYS })),
   },
   { additionalProperties: false, title: "NewToken" },
-);
-const MadeToken = Type.Object(
-  { id: Type.String(), token: Type.String({ description: "shown once" }) },
-  { title: "MadeToken" },
 );
 const TokenParams = Type.Object({ token: Type.String({ pattern: "^token-[0-9a-f]{12}$" }) });
 

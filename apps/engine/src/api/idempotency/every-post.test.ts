@@ -15,6 +15,7 @@ const BODIES: Readonly<Record<string, object>> = {
   "/registry/namespaces/{namespace}/transfer": { account: "default" },
   "/registry/access-keys": { roles: ["registry:reader"] },
   "/registry/tokens": { roles: ["registry:reader"] },
+  CreateAccount: { name: "acme" },
   CreateUser: { name: "bot", service: true },
   LinkUserIdentity: { provider: "company", subject: "s-1" },
   CreateTeam: { name: "ops" },
@@ -133,7 +134,12 @@ it("a POST with the key of before has its effect once, and the answer of before"
     CreateRun: { configuration: digest },
     EvictPackages: {},
   } as Readonly<Record<string, object>>;
-  const order = ["CreateUser", "CreateVcsConnection", "CreateNotificationDestination"];
+  const order = [
+    "CreateAccount",
+    "CreateUser",
+    "CreateVcsConnection",
+    "CreateNotificationDestination",
+  ];
   const tried = posts
     .filter((one) => !(nameOf(one) in ROUTES_WITHOUT_KEYS) && !(nameOf(one) in WITHOUT_SUCCESS))
     .toSorted((a, b) => Number(order.includes(b.name)) - Number(order.includes(a.name)));
@@ -331,6 +337,7 @@ it("no secret of an answer or a request is in the store", {
   await call("POST", "/api/v1/users", { body: { name: "bot", service: true } });
   const answers = [
     await post("/api/v1/tokens", { role: "admin", user: "bot" }, "token"),
+    await post("/api/v1/accounts/default/tokens", {}, "account-token"),
     await post("/api/v1/registry/tokens", { roles: ["registry:admin"] }, "registry-token"),
     await post("/api/v1/registry/access-keys", { roles: ["registry:admin"] }, "key"),
     await post(`${P}/drift-hooks`, { name: "made" }, "hook"),

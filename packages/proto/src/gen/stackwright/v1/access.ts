@@ -4,6 +4,23 @@
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 
+/** What is said of an account, by those who operate the server. An account may have none. Name: account. */
+export interface Account {
+  /** Unique at the server. */
+  name: string;
+  /** What people call it. */
+  displayName: string;
+  /** What it is for. */
+  description: string;
+  /** Milliseconds since 1970. */
+  createdAtMs: bigint;
+  /** Milliseconds since 1970. */
+  updatedAtMs: bigint;
+  /** Since when it is being deleted, in milliseconds since 1970; 0: it is not. */
+  deletingAtMs: bigint;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 /** A person, or a service account. Name: its name. */
 export interface User {
   /** Unique in the account. */
@@ -154,6 +171,159 @@ export interface CreationCount {
   created: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
+
+function createBaseAccount(): Account {
+  return { name: "", displayName: "", description: "", createdAtMs: 0n, updatedAtMs: 0n, deletingAtMs: 0n };
+}
+
+export const Account: MessageFns<Account> = {
+  encode(message: Account, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.displayName !== "") {
+      writer.uint32(18).string(message.displayName);
+    }
+    if (message.description !== "") {
+      writer.uint32(26).string(message.description);
+    }
+    if (message.createdAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.createdAtMs) !== message.createdAtMs) {
+        throw new globalThis.Error("value provided for field message.createdAtMs of type int64 too large");
+      }
+      writer.uint32(32).int64(message.createdAtMs);
+    }
+    if (message.updatedAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.updatedAtMs) !== message.updatedAtMs) {
+        throw new globalThis.Error("value provided for field message.updatedAtMs of type int64 too large");
+      }
+      writer.uint32(40).int64(message.updatedAtMs);
+    }
+    if (message.deletingAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.deletingAtMs) !== message.deletingAtMs) {
+        throw new globalThis.Error("value provided for field message.deletingAtMs of type int64 too large");
+      }
+      writer.uint32(48).int64(message.deletingAtMs);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Account {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAccount();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.displayName = reader.string(true);
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.description = reader.string(true);
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.createdAtMs = reader.int64() as bigint;
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.updatedAtMs = reader.int64() as bigint;
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.deletingAtMs = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<Account>): Account {
+    return Account.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<Account>): Account {
+    const message = createBaseAccount();
+    message.name = object.name ?? "";
+    message.displayName = object.displayName ?? "";
+    message.description = object.description ?? "";
+    message.createdAtMs = (object.createdAtMs !== undefined && object.createdAtMs !== null)
+      ? BigInt(object.createdAtMs)
+      : 0n;
+    message.updatedAtMs = (object.updatedAtMs !== undefined && object.updatedAtMs !== null)
+      ? BigInt(object.updatedAtMs)
+      : 0n;
+    message.deletingAtMs = (object.deletingAtMs !== undefined && object.deletingAtMs !== null)
+      ? BigInt(object.deletingAtMs)
+      : 0n;
+    return message;
+  },
+};
 
 function createBaseUser(): User {
   return {

@@ -1,0 +1,50 @@
+import { RegistryNamespace } from "@stackwright/proto/stackwright";
+import { listResourceHeads, type StorageBackend, tenancyOf, WILDCARD } from "@stackwright/storage";
+import { CONTENTS_OF_ACCOUNTS } from "../domain/kinds-of-accounts.ts";
+import { recordKind } from "../domain/record-kind.ts";
+import { ServerError } from "../domain/server-error.ts";
+import { listReadable } from "../queue/list-readable.ts";
+
+/** All accounts share the namespaces of published providers, so that these lie with the server. */
+const NAMESPACE = recordKind("RegistryNamespace", RegistryNamespace);
+
+/** How many things of a kind users have made in an account. */
+interface AccountContent {
+  readonly what: string;
+  readonly count: number;
+}
+
+/** What is in an account beside its users and credentials; what is damaged counts as well. */
+export async function accountContents(
+  storage: StorageBackend,
+  account: string,
+  signal?: AbortSignal,
+): Promise<readonly AccountContent[]> {
+  const where = { partition: account, peerName: WILDCARD, namespace: WILDCARD };
+  const found: AccountContent[] = [];
+  for (const { type, what } of CONTENTS_OF_ACCOUNTS) {
+    let count = 0;
+    const onDamaged = (): void => {
+      count += 1;
+    };
+    const heads = listResourceHeads(storage, "strong", type, where, "", { signal, onDamaged });
+    for await (const _head of heads) count += 1;
+    if (count > 0) found.push({ what, count });
+  }
+  const shared = tenancyOf({ kind: "credentials" });
+  const namespaces = await listReadable(storage, NAMESPACE, shared, {
+    signal,
+    onDamaged: () => undefined,
+  });
+  const count = namespaces.filter(({ message }) => message.account === account).length;
+  if (count > 0) found.push({ what: "namespaces of published providers", count });
+  return found;
+}
+
+/** `not_empty`, with what is left, for an account that has something. */
+export async function requireEmptyAccount(storage: StorageBackend, account: string): Promise<void> {
+  const contents = await accountContents(storage, account);
+  if (contents.length === 0) return;
+  const left = contents.map(({ what, count }) => `${what}: ${count}`).join(", ");
+  throw new ServerError("not_empty", `the account "${account}" has ${left}`);
+}

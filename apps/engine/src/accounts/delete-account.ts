@@ -1,0 +1,139 @@
+import { sleep } from "@stackwright/base/clock";
+import { type CredentialStore, isRegistryError } from "@stackwright/registry";
+import {
+  isStorageError,
+  listResourceHeads,
+  type ResourceHead,
+  type StorageBackend,
+  WILDCARD,
+} from "@stackwright/storage";
+import { accountPlace, KINDS_GONE_WITH_ACCOUNTS } from "../domain/kinds-of-accounts.ts";
+import { ServerError } from "../domain/server-error.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { type TransactionParts, transact } from "../queue/transaction.ts";
+import { requireEmptyAccount } from "./account-contents.ts";
+import { isKnownAccount } from "./known-accounts.ts";
+
+// Invariants:
+// - The record of the account says that it is being deleted before anything of it is removed, and goes last: what an interruption leaves is seen
+//   in the list of accounts, and another deletion removes the rest. While it says so, the account gets no credential by the routes of accounts.
+// - Credentials and users go before it is looked for the second time whether anything is in the account, and no earlier than a server of the store may
+//   still know them: who could make something in the account has done so by then.
+
+const KIND = SERVER_KINDS.account;
+/** How long other servers may know a credential or a user that is gone. */
+const KNOWN_MS = 2_000;
+/** How often a kind is looked through, as a record may be written meanwhile. */
+const PASSES = 3;
+/** Removals at the same time. */
+const AT_ONCE = 16;
+/** What lets its holders into an account, beside credentials. */
+const OF_ACCESS: ReadonlySet<string> = new Set(["LoginSession", "RoleBinding", "Team", "User"]);
+
+interface DeletionParts extends TransactionParts {
+  readonly credentials: Pick<CredentialStore, "list" | "revoke">;
+}
+
+/**
+ * Removes an account in which nothing is left, with its users, teams, roles and credentials; a further call ends what was interrupted.
+ * `requireMatch` refuses a generation that the caller has not seen; undefined: the account has no record. `not_found`, `not_empty` with
+ * what is left.
+ */
+export async function deleteAccount(
+  parts: DeletionParts,
+  account: string,
+  requireMatch: (generation: string | undefined) => void,
+): Promise<void> {
+  const { storage } = parts;
+  if (!(await isKnownAccount(parts, account))) {
+    throw new ServerError("not_found", `there is no account "${account}"`);
+  }
+  await transact(parts, async (tx) => {
+    const empty = () => KIND.codec.decode(new Uint8Array());
+    const row = await tx.findOrNew(KIND, accountPlace(account), empty);
+    requireMatch(row.resource?.generation);
+    await requireEmptyAccount(storage, account);
+    tx.update(row, { name: account, deletingAtMs: BigInt(tx.nowMs) });
+  });
+  // The entry of the audit trail is in the step that decides.
+  const rest = { ...parts, companion: undefined };
+  await revokeAll(parts, account);
+  await removeKinds(storage, account, (kind) => OF_ACCESS.has(kind));
+  await sleep(parts.clock, KNOWN_MS);
+  try {
+    await requireEmptyAccount(storage, account);
+  } catch (error) {
+    await transact(rest, async (tx) => {
+      const row = await tx.find(KIND, accountPlace(account));
+      if (row !== undefined) tx.update(row, { deletingAtMs: 0n });
+    });
+    throw error;
+  }
+  // Those that were made in the meantime by another one with the role.
+  await revokeAll(parts, account);
+  await removeKinds(storage, account, () => true);
+  await transact(rest, async (tx) => {
+    const row = await tx.find(KIND, accountPlace(account));
+    if (row !== undefined) tx.remove(row);
+  });
+}
+
+async function revokeAll(
+  { credentials }: Pick<DeletionParts, "credentials">,
+  account: string,
+): Promise<void> {
+  for (const { actor } of await credentials.list(account)) {
+    try {
+      await credentials.revoke(actor);
+    } catch (error) {
+      // It is revoked already.
+      if (!isRegistryError(error, "REGISTRY_NOT_FOUND")) throw error;
+    }
+  }
+}
+
+/** Removes what goes with an account, of the kinds that are chosen. */
+async function removeKinds(
+  storage: StorageBackend,
+  account: string,
+  isChosen: (kind: string) => boolean,
+): Promise<void> {
+  const where = { partition: account, peerName: WILDCARD, namespace: WILDCARD };
+  for (const type of KINDS_GONE_WITH_ACCOUNTS.filter(({ kind }) => isChosen(kind))) {
+    for (let pass = 1; pass <= PASSES; pass += 1) {
+      let found: Pick<ResourceHead, "id" | "version">[] = [];
+      const removeFound = async (): Promise<void> => {
+        await Promise.all(found.map(async (one) => remove(storage, one)));
+        found = [];
+      };
+      let isEmpty = true;
+      const note = async ({ id, version }: Pick<ResourceHead, "id" | "version">): Promise<void> => {
+        isEmpty = false;
+        found.push({ id: { ...id, type }, version });
+        if (found.length >= AT_ONCE) await removeFound();
+      };
+      const damaged: Pick<ResourceHead, "id" | "version">[] = [];
+      const options = {
+        onDamaged: (one: Pick<ResourceHead, "id" | "version">) => void damaged.push(one),
+      };
+      for await (const head of listResourceHeads(storage, "strong", type, where, "", options)) {
+        await note(head);
+      }
+      for (const one of damaged) await note(one);
+      await removeFound();
+      if (isEmpty) break;
+    }
+  }
+}
+
+async function remove(
+  storage: StorageBackend,
+  { id, version }: Pick<ResourceHead, "id" | "version">,
+): Promise<void> {
+  try {
+    await storage.batch([{ kind: "delete", id, version }]);
+  } catch (error) {
+    // It was written meanwhile, and is found again.
+    if (!isStorageError(error, "STORAGE_CAS_FAILURE", "STORAGE_WRONG_UID")) throw error;
+  }
+}
