@@ -184,6 +184,20 @@ export function createConsoleRouter() {
       lazyRouteComponent(async () => import("./pages/access-page.tsx"), "AccessPage"),
     ),
     inRoot(
+      "/settings/variable-sets",
+      lazyRouteComponent(
+        async () => import("./pages/variables/variable-sets-page.tsx"),
+        "VariableSetsPage",
+      ),
+    ),
+    inRoot(
+      "/settings/variable-sets/$accountSet",
+      lazyRouteComponent(
+        async () => import("./pages/variables/variable-set-page.tsx"),
+        "VariableSetPage",
+      ),
+    ),
+    inRoot(
       "/settings",
       lazyRouteComponent(async () => import("./pages/settings-page.tsx"), "SettingsPage"),
     ),

@@ -161,6 +161,7 @@ export async function fillConsole({
     tools: "tools",
     access: "access",
     settings: "settings",
+    "variable-sets": "settings/variable-sets",
     "live-view": "debug/krt",
     missing: "p/nothing",
   };

@@ -79,6 +79,17 @@ const ofModule = {
   [MODULE]: { namespace: "acme", name: "network", system: "lab", versions: [] },
 };
 
+const ofSet = {
+  "/api/v1/variable-sets/shared": {
+    name: "shared",
+    description: "",
+    projects: [],
+    stacks: [],
+    priority: false,
+    variables: [],
+  },
+};
+
 /** The pages of the console by their routes. */
 export const PAGE_STATES: Readonly<Record<string, PageStates>> = {
   "/": {
@@ -317,6 +328,23 @@ export const PAGE_STATES: Readonly<Record<string, PageStates>> = {
     at: "/access",
     reads: [/^\/api\/v1\/(users|teams|roles|sessions)$/],
     empty: { at: "/access", text: "There are no teams" },
+    noMatch: [],
+  },
+  "/settings/variable-sets": {
+    at: "/settings/variable-sets",
+    reads: [/^\/api\/v1\/variable-sets$/],
+    empty: { at: "/settings/variable-sets", text: "The account has no variable sets" },
+    noMatch: [],
+  },
+  "/settings/variable-sets/$accountSet": {
+    at: "/settings/variable-sets/shared",
+    answers: ofSet,
+    reads: [/^\/api\/v1\/variable-sets\/shared$/],
+    empty: {
+      at: "/settings/variable-sets/shared",
+      text: "This set has no variables",
+      answers: ofSet,
+    },
     noMatch: [],
   },
   "/settings": {

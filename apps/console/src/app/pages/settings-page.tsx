@@ -57,6 +57,13 @@ export function SettingsPage() {
           </dl>
         </section>
         <Appearance />
+        <section className="card" aria-labelledby="sets">
+          <h2 id="sets">Variable sets</h2>
+          <p>
+            <Link to="/settings/variable-sets">Variable sets of the account</Link> give variables to
+            stacks of several projects.
+          </p>
+        </section>
       </div>
       {mayDo(caller, "admin") && <Credentials />}
       <p className="quiet">

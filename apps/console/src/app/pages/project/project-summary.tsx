@@ -1,5 +1,6 @@
 import type { Project } from "@stackwright/client";
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { LoadedStacks } from "../../parts/loaded-stacks.tsx";
 import { spanText } from "../../parts/span-text.ts";
 import { StackTable } from "../../parts/stack-table.tsx";
@@ -102,7 +103,13 @@ export function ProjectSummary() {
                     <ul className="plain-list">
                       {found.map((set) => (
                         <li key={`${set.isOfAccount ? "account" : "project"}/${set.name}`}>
-                          <strong>{set.name}</strong>
+                          <strong>
+                            {set.isOfAccount ? (
+                              <Link to={`/settings/variable-sets/${set.name}`}>{set.name}</Link>
+                            ) : (
+                              set.name
+                            )}
+                          </strong>
                           <span>
                             {set.variables.length} for{" "}
                             {set.stacks.length === 0 ? "all stacks" : set.stacks.join(", ")}

@@ -1,24 +1,36 @@
 import type { EffectiveVariable } from "@stackwright/client";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useId, useState } from "react";
-import { Dialog } from "../../parts/dialog.tsx";
-import { Empty, Loaded, ProblemBox } from "../../parts/states.tsx";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { Empty, Loaded } from "../../parts/states.tsx";
 import { TableScroll } from "../../parts/table-scroll.tsx";
 import { mayDo, useServer } from "../../session/server-context.tsx";
 import { useStackPlace } from "../use-place.ts";
-
-type Category = "terraform" | "env";
+import {
+  type EditedVariable,
+  NEW_VARIABLE,
+  VariableDialog,
+} from "../variables/variable-dialog.tsx";
 
 /** The variables that runs of a stack get, and where each comes from. */
 export function VariablesTab() {
   const place = useStackPlace();
   const { client, caller } = useServer();
+  const queries = useQueryClient();
   const [edited, setEdited] = useState<EditedVariable>();
   const query = useQuery({
     queryKey: ["variables", place.project, place.stack],
     queryFn: async ({ signal }) => (await client.listEffectiveVariables(place, { signal })).data,
   });
   const isAllowed = mayDo(caller, "deployer", place.project);
+  const save = async ({ category, key, isNew, value, sensitive, description }: EditedVariable) => {
+    const at = { ...place, category, key };
+    const ifMatch = isNew ? undefined : (await client.showVariable(at)).etag;
+    return client.setVariable({
+      ...at,
+      body: { value, sensitive, description },
+      ...(ifMatch !== undefined && { ifMatch }),
+    });
+  };
   return (
     <>
       <div className="filters">
@@ -26,9 +38,7 @@ export function VariablesTab() {
           type="button"
           disabled={!isAllowed}
           title={isAllowed ? undefined : "This needs the role registry:deployer."}
-          onClick={() =>
-            setEdited({ category: "terraform", key: "", isNew: true, sensitive: false, value: "" })
-          }
+          onClick={() => setEdited(NEW_VARIABLE)}
         >
           Add a variable…
         </button>
@@ -93,6 +103,7 @@ export function VariablesTab() {
                                   isNew: false,
                                   sensitive,
                                   value: value ?? "",
+                                  description,
                                 })
                               }
                             >
@@ -110,7 +121,14 @@ export function VariablesTab() {
         }
       </Loaded>
       {edited !== undefined && (
-        <VariableDialog variable={edited} onClose={() => setEdited(undefined)} />
+        <VariableDialog
+          variable={edited}
+          save={save}
+          onSettled={async () =>
+            queries.invalidateQueries({ queryKey: ["variables", place.project, place.stack] })
+          }
+          onClose={() => setEdited(undefined)}
+        />
       )}
     </>
   );
@@ -124,92 +142,4 @@ function originText({
 }: Pick<EffectiveVariable, "origin" | "set" | "scope">): string {
   if (origin === "stack") return "this stack";
   return `set ${set}${scope === "account" ? " of the account" : ""}`;
-}
-
-interface EditedVariable {
-  readonly category: Category;
-  readonly key: string;
-  readonly isNew: boolean;
-  readonly sensitive: boolean;
-  readonly value: string;
-}
-
-/** Sets a variable. A sensitive value can be written, and is never shown. */
-function VariableDialog({
-  variable,
-  onClose,
-}: {
-  readonly variable: EditedVariable;
-  readonly onClose: () => void;
-}) {
-  const place = useStackPlace();
-  const { client } = useServer();
-  const queries = useQueryClient();
-  const id = useId();
-  const [draft, setDraft] = useState(variable);
-  const save = useMutation({
-    mutationFn: async () => {
-      const { category, key, value, sensitive } = draft;
-      const at = { ...place, category, key };
-      const ifMatch = variable.isNew ? undefined : (await client.showVariable(at)).etag;
-      return client.setVariable({
-        ...at,
-        body: { value, sensitive },
-        ...(ifMatch !== undefined && { ifMatch }),
-      });
-    },
-    onSuccess: onClose,
-    onSettled: async () =>
-      queries.invalidateQueries({ queryKey: ["variables", place.project, place.stack] }),
-  });
-  return (
-    <Dialog
-      title={variable.isNew ? "Add a variable" : `Change ${variable.key}`}
-      confirm="Save"
-      isBusy={save.isPending}
-      isReady={draft.key !== ""}
-      onConfirm={() => save.mutate()}
-      onClose={onClose}
-      problem={save.error !== null && <ProblemBox error={save.error} />}
-    >
-      {variable.isNew && (
-        <>
-          <label htmlFor={`${id}-category`}>Category</label>
-          <select
-            id={`${id}-category`}
-            value={draft.category}
-            onChange={(event) => setDraft({ ...draft, category: event.target.value as Category })}
-          >
-            <option value="terraform">terraform: a variable of the configuration</option>
-            <option value="env">env: the environment of providers</option>
-          </select>
-          <label htmlFor={`${id}-key`}>Name</label>
-          <input
-            id={`${id}-key`}
-            value={draft.key}
-            spellCheck={false}
-            onChange={(event) => setDraft({ ...draft, key: event.target.value })}
-          />
-        </>
-      )}
-      <label htmlFor={`${id}-value`}>Value</label>
-      <textarea
-        id={`${id}-value`}
-        rows={3}
-        spellCheck={false}
-        placeholder={variable.sensitive ? "a new value; the present one is not shown" : ""}
-        value={draft.value}
-        onChange={(event) => setDraft({ ...draft, value: event.target.value })}
-      />
-      <label className="check">
-        <input
-          type="checkbox"
-          checked={draft.sensitive}
-          disabled={variable.sensitive}
-          onChange={(event) => setDraft({ ...draft, sensitive: event.target.checked })}
-        />
-        sensitive: it is never shown again
-      </label>
-    </Dialog>
-  );
 }
