@@ -122,6 +122,7 @@ const ROWS: readonly (readonly [row: string, says: string, file: string, code: s
   ["events that wait for", "1,000", "notify/notification-worker.ts", "MAX_WAITING = 1_000"],
   ["audit webhooks of an account", "5", "api/audit/audit-webhook-routes.ts", "MAX_WEBHOOKS = 5"],
   ["entries in a request", "100", "audit-webhook/audit-forwarder.ts", "BATCH = 100"],
+  ["accounts of a server", "10,000", "api/accounts/account-routes.ts", "MAX_ACCOUNTS = 10_000"],
   ["users, teams of an account", "10,000 and 1,000", "access/user-room.ts", "MAX_USERS = 10_000"],
   ["members of a team", "1,000", "api/access/team-routes.ts", "MAX_MEMBERS = 1_000"],
   ["roles that are given", "20,000", "access/give-role.ts", "MAX_ROLES = 20_000"],
