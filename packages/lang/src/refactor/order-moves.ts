@@ -18,8 +18,8 @@ interface Entry {
 
 /**
  * Orders moves so that each comes behind those whose results it takes further: `a` to `b` comes
- * before `b` to `c`, and moves of modules before moves inside of where they lead. A chain is thus
- * followed in one pass. Moves in a circle are reported and left out.
+ * before `b` to `c`, moves of modules before moves inside of where they lead, and an instance that
+ * leaves before what moves as a whole. A chain is thus followed in one pass. Moves in a circle are reported and left out.
  */
 export function orderMoves(
   statements: readonly MoveStatement[],
@@ -75,6 +75,7 @@ function findCycle(
 /** What must be applied before each move. */
 function findPredecessors(entries: readonly Entry[]): Map<Entry, Entry[]> {
   const byTarget = groupBy(entries, ({ to }) => endName(to));
+  const bySource = groupBy(entries, ({ from }) => endName(from));
   const modules = entries.filter(({ to }) => to.resource === undefined);
   const before = new Map<Entry, Entry[]>();
   for (const entry of entries) {
@@ -86,7 +87,10 @@ function findPredecessors(entries: readonly Entry[]): Map<Entry, Entry[]> {
       entry.to.resource === undefined
         ? entries.filter((other) => other !== entry && innerFirst(entry, other))
         : [];
-    const all = new Set([...chained, ...around, ...inside]);
+    const instances = entry.statement.whole
+      ? (bySource.get(endName(entry.from)) ?? []).filter((other) => instanceLeaves(other, entry))
+      : (byTarget.get(endName(entry.to)) ?? []).filter((other) => instanceArrives(entry, other));
+    const all = new Set([...chained, ...around, ...inside, ...instances]);
     if (all.size > 0) before.set(entry, [...all]);
   }
   return before;
@@ -105,6 +109,16 @@ function innerFirst(outer: Entry, inner: Entry): boolean {
   if (!endWithin(inner.from, outer.from) && !endWithin(inner.to, outer.from)) return false;
   const reindexed = endName(outer.from) === endName(outer.to);
   return !(reindexed && outer.statement.module.path.length < inner.statement.module.path.length);
+}
+
+/** An instance that leaves what moves as a whole goes first, as it would be taken along. */
+function instanceLeaves(instance: Entry, whole: Entry): boolean {
+  return !instance.statement.whole && endsOverlap(instance.from, whole.from);
+}
+
+/** An instance comes behind the whole that moves to the same place, which it would block. */
+function instanceArrives(instance: Entry, whole: Entry): boolean {
+  return whole.statement.whole && endsOverlap(instance.to, whole.to);
 }
 
 function cycleProblem(cycle: readonly Entry[]): Diagnostic {

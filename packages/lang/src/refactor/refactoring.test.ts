@@ -106,6 +106,24 @@ describe("moves", () => {
       ["module.x.r.b => module.y.r.b", "module.x.r.c => r.c"],
     ],
     [
+      "an instance out of a resource before that moves",
+      moved("r.a", "r.b") + moved('r.a["x"]', "r.c"),
+      ['r.a["x"]', 'r.a["y"]'],
+      ['r.a["x"] => r.c', 'r.a["y"] => r.b["y"]'],
+    ],
+    [
+      "an instance out of a module before that moves",
+      moved("module.a", "module.b") + moved("module.a[0]", "module.c"),
+      ["module.a[0].r.x", "module.a[1].r.x"],
+      ["module.a[0].r.x => module.c.r.x", "module.a[1].r.x => module.b[1].r.x"],
+    ],
+    [
+      "an instance to a resource behind what moves there as a whole",
+      moved('r.c["z"]', 'r.b["z"]') + moved("r.a", "r.b"),
+      ['r.c["z"]', 'r.a["y"]'],
+      ['r.c["z"] => r.b["z"]', 'r.a["y"] => r.b["y"]'],
+    ],
+    [
       "not over something else",
       moved("r.a", "r.b"),
       ["r.a[0]", "r.a[1]", "r.b[7]"],
@@ -249,6 +267,18 @@ describe("checks of moved, removed and import blocks", () => {
     expect(diagnostics.map(({ detail }) => detail)).toEqual([
       "This moves r.a[1] away, but there still is an instance r.a[1].",
     ]);
+  });
+
+  it("destroys nothing of a module that another block only forgets", async () => {
+    const { refactoring } = await load(
+      "removed {\n  from = module.x\n  lifecycle {\n    destroy = false\n  }\n}\nremoved { from = module.x.r.a }",
+    );
+    expect(removedBy(refactoring.removed, resource("module.x.r.a"))?.destroy).toBe(false);
+  });
+
+  it("finds a circle of an instance and its resource that move to the same one", async () => {
+    const { problems } = await load(moved("r.a", "r.b") + moved('r.a["x"]', 'r.b["z"]'));
+    expect(problems).toEqual(["Cyclic dependency in move statements"]);
   });
 
   it("finds the removed block about an address", async () => {

@@ -102,7 +102,10 @@ function whyInvalid(address: Address): [summary: string, detail: string] | undef
   return undefined;
 }
 
-/** The statement about a recorded address: of several the one that says most. */
+/**
+ * The statement about a recorded address: of several one that only forgets it, as what a block spares is never destroyed
+ * because of another block, else the one that says most.
+ */
 export function removedBy(
   statements: readonly RemovedStatement[],
   address: Address,
@@ -111,11 +114,16 @@ export function removedBy(
   let best: RemovedStatement | undefined;
   for (const statement of statements) {
     if (!containsAddress(statement.from, plain)) continue;
-    if (best === undefined || weight(statement.from) > weight(best.from)) best = statement;
+    if (best === undefined || takesPrecedence(statement, best)) best = statement;
   }
   return best;
 }
 
-function weight(address: Address): number {
+function takesPrecedence(statement: RemovedStatement, other: RemovedStatement): boolean {
+  if (statement.destroy !== other.destroy) return other.destroy;
+  return depth(statement.from) > depth(other.from);
+}
+
+function depth(address: Address): number {
   return address.module.length * 2 + Number(address.kind === "resource");
 }
