@@ -236,10 +236,10 @@ class ManagedPlanner {
   }
 
   #replaceReason(paths: readonly Path[]): ActionReason | undefined {
-    // Of several reasons the reference gives this one, also for objects that are tainted.
+    // Of several reasons the reference gives the first of these, triggers also for objects that are tainted.
     if (this.#isTriggered()) return "replace-by-triggers";
-    if (paths.length > 0) return "replace-because-cannot-update";
-    return this.#it.run.isReplaced(this.#it.slot.address) ? "replace-by-request" : undefined;
+    if (this.#it.run.isReplaced(this.#it.slot.address)) return "replace-by-request";
+    return paths.length > 0 ? "replace-because-cannot-update" : undefined;
   }
 
   #isTriggered(): boolean {

@@ -165,6 +165,14 @@ describe("replacing", () => {
       calls: ["delete a", "create a"],
     },
   ]);
+  scenario("names the request where the object cannot be updated either", [
+    { config: thing("a", 'zone = "1"') },
+    {
+      config: thing("a", 'zone = "2"'),
+      options: { replace: ["mock_thing.a"] },
+      plan: ["replace mock_thing.a replace-by-request"],
+    },
+  ]);
   scenario("replaces one instance on request", [
     { config: thing("a", "count = 2") },
     {
