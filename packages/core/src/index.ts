@@ -67,6 +67,7 @@ export {
 } from "./modules/module-lock.ts";
 export type { ModuleRecord } from "./modules/module-manifest.ts";
 // Plans.
+export { byAddress } from "./plan/by-address.ts";
 export type {
   Action,
   ActionReason,

@@ -3,6 +3,7 @@ import { formatStateFile } from "@stackwright/tfstate";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { readOnlyState } from "../session/read-only-state.ts";
+import { requireAdoptedToRead } from "../session/require-adopted.ts";
 import { openReader, type StoreOptions } from "../session/session.ts";
 
 /** Writes the state of the stack as a Terraform state of version 4; secrets are in the clear. */
@@ -28,7 +29,12 @@ export async function exportStateCommand(
 export async function statePull(options: StoreOptions, context: CommandContext): Promise<ExitCode> {
   const session = await openReader(context, options);
   const state = session?.stack === undefined ? undefined : session.stateOf(session.stack);
-  const revision = (await state?.head({ signal: context.signal }))?.revision ?? 0n;
-  await session?.[Symbol.asyncDispose]();
-  return revision === 0n ? EXIT.ok : exportStateCommand(options, context);
+  try {
+    await requireAdoptedToRead(session, options, context);
+    const revision = (await state?.head({ signal: context.signal }))?.revision ?? 0n;
+    if (revision === 0n) return EXIT.ok;
+  } finally {
+    await session?.[Symbol.asyncDispose]();
+  }
+  return exportStateCommand(options, context);
 }

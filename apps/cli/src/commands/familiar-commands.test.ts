@@ -32,6 +32,22 @@ describe("state list", { timeout: 120_000 }, () => {
     expect((await run(["state", "ls", "terraform_data.a"])).output).toBe("terraform_data.a\n");
   });
 
+  it("shows objects of the root first, and instances in the order of their numbers", async () => {
+    const { run } = await appliedFolder({
+      "main.tf":
+        'module "m" {\n  source = "./m"\n}\nresource "terraform_data" "n" {\n  count = 11\n}\n',
+      "m/main.tf": 'resource "terraform_data" "a" {}\n',
+    });
+    expect((await run(["state", "list"])).output.trim().split("\n")).toEqual([
+      ...Array.from({ length: 11 }, (_, at) => `terraform_data.n[${String(at)}]`),
+      "module.m.terraform_data.a",
+    ]);
+    const { error } = await run(["state", "show", "terraform_data.n"]);
+    expect(error).toContain(
+      "Name one instance. stackwright state list terraform_data.n shows them.",
+    );
+  });
+
   it("finds objects by id", async () => {
     const { run } = await appliedFolder();
     const { output } = await run(["show", "-json"]);
@@ -41,6 +57,13 @@ describe("state list", { timeout: 120_000 }, () => {
     const id = values.root_module.resources[0]?.values.id ?? "";
     expect((await run(["state", "list", `-id=${id}`])).output).toBe("terraform_data.a\n");
     expect(await run(["state", "list", "-id=none"])).toMatchObject({ code: 0, output: "" });
+  });
+});
+
+describe("output -json", { timeout: 120_000 }, () => {
+  it("writes one value on one line, as scripts put it into files of variables", async () => {
+    const { run } = await appliedFolder({ "main.tf": 'output "l" { value = ["a", { b = 1 }] }\n' });
+    expect((await run(["output", "-json", "l"])).output).toBe('["a",{"b":1}]\n');
   });
 });
 

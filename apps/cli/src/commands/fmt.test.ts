@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { lstat, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -31,6 +31,17 @@ describe("fmt", () => {
   it("goes into folders where asked to", async () => {
     const { output } = await tryCommand(["fmt", "-recursive"], { cwd });
     expect(output).toBe("main.tf\nmodules/inner.tf\n");
+  });
+
+  it("formats files that are linked, but goes into no linked folder and to no missing file", async () => {
+    await mkdir(join(cwd, "shared"));
+    await writeFile(join(cwd, "shared", "common.hcl"), UGLY);
+    await symlink("shared/common.hcl", join(cwd, "linked.tf"));
+    await symlink("modules", join(cwd, "also.tf"));
+    await symlink("missing", join(cwd, "broken.tf"));
+    expect((await tryCommand(["fmt"], { cwd })).output).toBe("linked.tf\nmain.tf\n");
+    expect(await readFile(join(cwd, "shared", "common.hcl"), "utf8")).toBe(NICE);
+    expect((await lstat(join(cwd, "linked.tf"))).isSymbolicLink()).toBe(true);
   });
 
   it("checks without writing", async () => {

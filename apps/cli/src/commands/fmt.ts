@@ -84,14 +84,19 @@ async function findFiles(
     const entries = await readdir(path, { withFileTypes: true, recursive });
     for (const entry of entries) {
       const inHidden = relative(path, entry.parentPath).split("/").some(isHidden);
-      if (entry.isFile() && FORMATTED.test(entry.name) && !isHidden(entry.name) && !inHidden) {
-        found.push(join(entry.parentPath, entry.name));
-      }
+      if (!FORMATTED.test(entry.name) || isHidden(entry.name) || inHidden) continue;
+      const file = join(entry.parentPath, entry.name);
+      if (entry.isFile() || (entry.isSymbolicLink() && (await isFile(file)))) found.push(file);
     }
   }
   return [...new Set(found)].toSorted(
     (left, right) => compare(dirname(left), dirname(right)) || compare(left, right),
   );
+}
+
+/** Whether a link leads to a file, which is formatted through it. */
+async function isFile(link: string): Promise<boolean> {
+  return (await stat(link).catch(() => undefined))?.isFile() === true;
 }
 
 const FORMATTED = /\.(?:tf|tofu|tfvars|tftest\.hcl|tofutest\.hcl)$/;

@@ -7,6 +7,7 @@ import { outputsText } from "../render/human-renderer.ts";
 import { exactJson, type JsonMember, writeExactJson } from "../render/lossless-json.ts";
 import { ShownState } from "../render/shown-state.ts";
 import { omitSecrets } from "../session/omit-secrets.ts";
+import { requireAdoptedToRead } from "../session/require-adopted.ts";
 import { openReader, type StoreOptions } from "../session/session.ts";
 import { outputsOfFile } from "../session/state-file.ts";
 
@@ -33,6 +34,7 @@ export async function output(
   const session = await openReader(context, options, reading);
   try {
     const { signal } = context;
+    await requireAdoptedToRead(session, options, context);
     const state = session?.stack === undefined ? undefined : session.stateOf(session.stack);
     const outputs: ReadonlyMap<string, StackOutput> =
       state === undefined ? new Map() : (await state.outputs({ signal })).outputs;
@@ -83,7 +85,8 @@ async function showOutputs(
     });
   }
   if (options.raw) terminal.write(rawText(name, one));
-  else if (options.json) terminal.write(`${writeExactJson(exactJson(one.json), 2)}\n`);
+  // One line, so that `name=$(stackwright output -json NAME)` is a line of a file of variables.
+  else if (options.json) terminal.write(`${writeExactJson(exactJson(one.json))}\n`);
   else {
     const hidden = new Set(one.isOmitted === true ? [name] : []);
     const text = outputsText(new Map([[name, one]]), hidden);

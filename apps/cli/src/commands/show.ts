@@ -17,6 +17,7 @@ import { planNotFoundError, readPlanFile } from "../session/plan-file.ts";
 import { loadProject } from "../session/project.ts";
 import { readOnlyState } from "../session/read-only-state.ts";
 import { recordedSchemas } from "../session/recorded-schemas.ts";
+import { requireAdoptedToRead } from "../session/require-adopted.ts";
 import { schemasOf } from "../session/schemas-of.ts";
 import { openReader, type Session, type StoreOptions } from "../session/session.ts";
 import { isForeignPlan, snapshotOfFile } from "../session/state-file.ts";
@@ -52,6 +53,7 @@ export async function show(
   if (planFile !== undefined && foreign === undefined) return showPlan(planFile, options, context);
   const session = await openReader(context, options, omitSecrets(options, context));
   try {
+    if (foreign === undefined) await requireAdoptedToRead(session, options, context);
     const snapshot = foreign ?? (await snapshotOf(session, context));
     const project = await loadProject(context);
     const schemaOf = await recordedSchemas(snapshot.objects.values(), project, context);

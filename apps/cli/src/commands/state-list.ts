@@ -1,13 +1,15 @@
-import { recordedAddresses } from "@stackwright/core";
-import { containsAddress, formatAddress, parseAddress } from "@stackwright/lang";
+import { byAddress, recordedAddresses } from "@stackwright/core";
+import { type Address, containsAddress, formatAddress, parseAddress } from "@stackwright/lang";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { objectText } from "../render/object-text.ts";
 import { ShownState } from "../render/shown-state.ts";
 import { omitSecrets } from "../session/omit-secrets.ts";
+import { shellWord } from "../session/plan-file.ts";
 import { loadProject } from "../session/project.ts";
 import { recordedSchemas } from "../session/recorded-schemas.ts";
+import { requireAdoptedToRead } from "../session/require-adopted.ts";
 import { openReader, type Session, type StoreOptions } from "../session/session.ts";
 import { type SecretOptions, secretDisplay, snapshotOf } from "./show.ts";
 
@@ -19,6 +21,7 @@ export async function stateList(
 ): Promise<ExitCode> {
   const session = await openReader(context, options);
   try {
+    await requireAdoptedToRead(session, options, context);
     const objects =
       session?.stack === undefined
         ? []
@@ -30,20 +33,22 @@ export async function stateList(
     const ids =
       options.id === undefined ? undefined : await addressesWithId(options.id, session, context);
     const found = objects
-      .filter(({ address }) => {
-        const { value } = parseAddress(address);
-        if (ids?.has(address) === false) return false;
-        return (
-          wanted.length === 0 ||
-          (value !== undefined && wanted.some((target) => containsAddress(target, value)))
-        );
-      })
-      .map(({ address, deposed }) => `${address}${deposed === "" ? "" : ` (deposed ${deposed})`}`);
-    for (const line of found.toSorted()) context.terminal.write(`${line}\n`);
+      .filter(({ address }) => ids?.has(address) !== false)
+      .filter(({ address }) => wanted.length === 0 || wanted.some(isAbout(address)))
+      .toSorted((left, right) => byAddress(left, right) || (left.deposed < right.deposed ? -1 : 1));
+    for (const { address, deposed } of found) {
+      context.terminal.write(`${address}${deposed === "" ? "" : ` (deposed ${deposed})`}\n`);
+    }
     return EXIT.ok;
   } finally {
     await session?.[Symbol.asyncDispose]();
   }
+}
+
+/** Whether an address that is asked for covers a recorded one. */
+function isAbout(recorded: string): (target: Address) => boolean {
+  const { value } = parseAddress(recorded);
+  return (target) => value !== undefined && containsAddress(target, value);
 }
 
 /** An address that nothing in the state has is an error, as a script may test for it. */
@@ -53,10 +58,7 @@ function requireKnown(
 ): void {
   for (const text of addresses) {
     const target = addressOf(text);
-    const isKnown = objects.some(({ address }) => {
-      const { value } = parseAddress(address);
-      return value !== undefined && containsAddress(target, value);
-    });
+    const isKnown = objects.some(({ address }) => isAbout(address)(target));
     if (!isKnown) throw new CommandError(`No object "${text}" exists in the state.`);
   }
 }
@@ -83,13 +85,19 @@ export async function stateShow(
 ): Promise<ExitCode> {
   const session = await openReader(context, options, omitSecrets(options, context));
   try {
+    await requireAdoptedToRead(session, options, context);
     const snapshot = await snapshotOf(session, context);
     const { objects } = snapshot;
-    const wanted = formatAddress(addressOf(address));
+    const target = addressOf(address);
+    const wanted = formatAddress(target);
     const found = [...objects.values()].filter((object) => object.address === wanted);
     if (found.length === 0) {
+      const below = [...objects.values()].filter((object) => isAbout(object.address)(target));
       throw new CommandError(`Nothing is recorded for ${address}.`, {
-        advice: "stackwright state list shows the addresses that there are.",
+        advice:
+          below.length === 0
+            ? "stackwright state list shows the addresses that there are."
+            : `Name one instance. stackwright state list ${shellWord(address)} shows them.`,
       });
     }
     const schemaOf = await recordedSchemas(found, await loadProject(context), context);

@@ -130,6 +130,31 @@ describe("a configuration whose objects exist elsewhere", { timeout: 60_000 }, (
     expect(existsSync(path("p"))).toBe(false);
   });
 
+  it.each([
+    ["output", "-json"],
+    ["state", "list"],
+    ["state", "pull"],
+    ["state", "show", "terraform_data.a"],
+    ["show", "-json"],
+  ])("is not shown as empty by %s %s", async (...words) => {
+    const { run } = await folderWith({ "terraform.tfstate": STATE });
+    const { code, output, error } = await run(words);
+    expect({ words, code, output }).toEqual({ words, code: 1, output: "" });
+    expect(error).toContain("ENGINE_STATE_NOT_ADOPTED");
+    expect(error).toContain("stackwright adopt");
+  });
+
+  it("may be in a backend: what is read is shown with a warning", async () => {
+    const { run } = await folderWith({ "backend.tf": block("gcs", BACKENDS["gcs"] ?? {}) });
+    const { code, output, error } = await run(["output", "-json"]);
+    expect({ code, output }).toEqual({ code: 0, output: "{}\n" });
+    expect(error).toContain(
+      "Warning: This configuration has a Terraform state that was not adopted",
+    );
+    await run(["adopt", "--fresh", "-y"]);
+    expect(await run(["output", "-json"])).toMatchObject({ code: 0, error: "" });
+  });
+
   it("is not planned as new in the data folder that TF_DATA_DIR names", async () => {
     const files = { "data/terraform.tfstate": record("gcs", BACKENDS["gcs"]) };
     const { run } = await folderWith(files);

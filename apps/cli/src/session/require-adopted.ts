@@ -4,7 +4,7 @@ import { hasErrors } from "@stackwright/lang";
 import type { CommandContext } from "../command-context.ts";
 import { showDiagnostics } from "../render/show-diagnostics.ts";
 import { refuseHandedBack } from "./handed-back.ts";
-import type { Project } from "./project.ts";
+import { loadProject, type Project } from "./project.ts";
 import { openReader, type Session, type StoreOptions } from "./session.ts";
 import { stackName } from "./stack-name.ts";
 
@@ -33,6 +33,31 @@ export async function requireAdopted(
     await session?.[Symbol.asyncDispose]();
   }
   throw notAdopted(detection);
+}
+
+/**
+ * Refuses to show a stack without any revision as empty where another command keeps its state, as a script would take that
+ * for true. `ENGINE_STATE_NOT_ADOPTED`. Where there only may be a state, as with a backend, it is a warning.
+ */
+export async function requireAdoptedToRead(
+  session: Session | undefined,
+  options: StoreOptions,
+  context: CommandContext,
+): Promise<void> {
+  const { signal } = context;
+  if (session?.stack !== undefined) {
+    if (session.stack.adoption !== undefined) return;
+    if ((await session.stateOf(session.stack).head({ signal })).revision > 0n) return;
+  }
+  const project = await loadProject(context, new Map(), { offline: true, quiet: true });
+  const detection = detectFor(project, options, context);
+  if (detection.verdict === "none") return;
+  const error = notAdopted(
+    detection,
+    "The stack is empty, so there is nothing to read before the state is adopted.",
+  );
+  if (detection.verdict === "certain") throw error;
+  context.terminal.writeError(`Warning: ${error.message}\n`);
 }
 
 /**
@@ -87,11 +112,14 @@ export async function isEmpty(
 }
 
 /** The refusal, with what was detected. */
-export function notAdopted({ evidence }: Detection): EngineError {
+export function notAdopted(
+  { evidence }: Detection,
+  consequence = "The stack is empty, so a plan would create every object a second time.",
+): EngineError {
   const found = evidence.map(({ text }) => `  ${text}`).join("\n");
   return new EngineError(
     "ENGINE_STATE_NOT_ADOPTED",
-    `This configuration has a Terraform state that was not adopted (ENGINE_STATE_NOT_ADOPTED).\n\n${found}\n\nThe stack is empty, so a plan would create every object a second time.`,
+    `This configuration has a Terraform state that was not adopted (ENGINE_STATE_NOT_ADOPTED).\n\n${found}\n\n${consequence}`,
     { details: { advice: adoptionAdvice(evidence) } },
   );
 }
