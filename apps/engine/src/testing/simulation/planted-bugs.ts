@@ -86,6 +86,14 @@ const phaseIn =
     one.resource.id.type.kind === "Run" &&
     phases.includes(Run.decode(one.resource.data?.value ?? new Uint8Array()).phase);
 
+const hasExpired = ({ phase, reasonCode }: Run): boolean =>
+  phase === Run_Phase.PHASE_DISCARDED && reasonCode === "approval_expired";
+
+const isExpired = (one: BatchOperation): boolean =>
+  one.kind === "write" &&
+  one.resource.id.type.kind === "Run" &&
+  hasExpired(Run.decode(one.resource.data?.value ?? new Uint8Array()));
+
 /**
  * Bugs as the run layer could have them, each with the rules of the model one of which has to notice, and a seed that shows it.
  */
@@ -332,6 +340,38 @@ export const BUGS: readonly (readonly [
     [14],
     51,
     blindTo("workers", "Run", Run, (run) => ({ ...run, cause: "" })),
+  ],
+  [
+    "a plan that waits for its approval without an end",
+    [20],
+    1,
+    writing("Run", Run, (run) => ({ ...run, approvalDeadlineMs: 0n })),
+  ],
+  [
+    "a plan that is given up before its time is over",
+    [20],
+    9,
+    blindTo("workers", "Run", Run, (run) =>
+      run.approvalDeadlineMs === 0n
+        ? run
+        : { ...run, approvalDeadlineMs: run.approvalDeadlineMs - 60_000n },
+    ),
+  ],
+  [
+    "an approved run that ended with its time, which a worker applies all the same",
+    [20],
+    69,
+    () => ({
+      ...forgetting(
+        (one, { operations }) =>
+          one.kind === "delete" && kindOf(one) === "RunTicket" && operations.some(isExpired),
+      )(),
+      ...blindTo("workers", "Run", Run, (run) =>
+        hasExpired(run) && run.approvals.length > 0
+          ? { ...run, phase: Run_Phase.PHASE_APPROVED, approvalValidMs: 0n }
+          : run,
+      )(),
+    }),
   ],
   ["a plan that passes whatever policies say", [15], 1, () => ({ passesAll: true })],
   [

@@ -8,6 +8,7 @@ import {
   RunTicket_Step as Step,
 } from "@stackwright/proto/stackwright";
 import { AutomaticRules } from "./automatic-rules.ts";
+import { EXPIRED, ExpiryRules, limitOf } from "./expiry-rules.ts";
 import { checkLog } from "./log-rule.ts";
 import { PlanRules } from "./plan-rules.ts";
 import { ENDS, NEXT_PHASES, nameOf } from "./run-phases.ts";
@@ -48,6 +49,8 @@ const ATTEMPTS = 3;
  * 17. A plan set is of the runs that were requested for it, goes only where the documentation says, and shares no stack with another one.
  * 18. Its plans are approved together, as they were shown, and each is applied behind those that it was made with.
  * 19. They are applied one after the other while the set is; it ends as its runs do, or they end as it does.
+ * 20. What is not approved within the time of its project, or not begun while its approvals count, ends a minute later and not before, and never while a
+ *     worker has it; nothing of it is applied afterwards.
  */
 export class RunModel {
   readonly records: RunRecords;
@@ -56,6 +59,7 @@ export class RunModel {
   readonly #automatic: AutomaticRules;
   readonly #stages: StageRules;
   readonly #sets: SetRules;
+  readonly #expiry: ExpiryRules;
   /** Newest epoch under which something was applied, by stack. */
   readonly #epochs = new Map<string, bigint>();
 
@@ -65,7 +69,8 @@ export class RunModel {
     this.#plans = new PlanRules(records);
     this.#automatic = new AutomaticRules(records);
     this.#stages = new StageRules(records);
-    this.#sets = new SetRules(records);
+    this.#expiry = new ExpiryRules(records);
+    this.#sets = new SetRules(records, this.#expiry);
   }
 
   /** An execution was lost. */
@@ -165,6 +170,7 @@ export class RunModel {
     for (const [before, after] of changed) this.#checkRun(commit, before, after, tickets, fences);
     this.#stages.check(changed);
     this.#sets.check(commit, sets, changed);
+    this.#expiry.check(commit, changed, tickets, sets);
     this.#tickets.check(commit, tickets, fences);
     for (const stack of stacks) this.#checkStack(stack);
     for (const [, run] of changed) checkLog(this.records, run);
@@ -176,6 +182,7 @@ export class RunModel {
     const what = `object ${object} of the run ${this.records.short(id)}`;
     const run = this.records.runs.get(id);
     if (run === undefined) return this.records.fail(8, `${what}: there is no such run`);
+    this.#expiry.made(run);
     if (run.phase !== P.PHASE_APPLYING)
       this.records.fail(8, `${what} is made while it is ${nameOf(run.phase)}`);
     if (this.records.queues.rows.get(stack)?.current !== id)
@@ -207,6 +214,7 @@ export class RunModel {
   /** Nothing goes wrong any more, and some time has passed: what is left waits for something that has a name. */
   checkRest(nowMs: number): void {
     this.#automatic.checkRest(nowMs);
+    this.#expiry.checkRest(nowMs);
     this.#sets.checkRest();
     for (const run of this.records.runs.values()) {
       const reason = this.#reasonOf(run, nowMs);
@@ -241,6 +249,8 @@ export class RunModel {
     if (isApply && run.freezeOverride === undefined && freezes.some((one) => isOn(one, nowMs))) {
       return "freeze";
     }
+    // It ends soon: rule 20.
+    if (isApply && nowMs >= limitOf(run)) return "end of its approval";
     return undefined;
   }
 
@@ -382,6 +392,8 @@ export class RunModel {
         this.records.fail(1, `${what} without a newer run`);
       this.#plans.checkSupersede(run, from, what);
     }
+    // Whether its time is over, and no worker has it: rule 20.
+    if (to === P.PHASE_DISCARDED && run.reasonCode === EXPIRED) return;
     const claim = this.records.ticketOf(tickets, run.id)?.claim;
     if (FOLLOWS.has(to) && claim === undefined && run.planSet !== "") {
       // It follows its set, by whoever looked at that.

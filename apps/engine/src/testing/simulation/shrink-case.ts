@@ -24,6 +24,9 @@ function* smallerCases(given: SimCase): Generator<SimCase> {
     }
   }
   for (const some of without(given.reads)) yield { ...given, reads: some };
+  const { waitMs, validMs } = given.approvals;
+  if (waitMs > 0) yield { ...given, approvals: { waitMs: 0, validMs } };
+  if (validMs > 0) yield { ...given, approvals: { waitMs, validMs: 0 } };
   if (given.isStaged) yield { ...given, isStaged: false };
   const remotes = servers.length;
   const isWorkerUsed = [...writeFaults, ...serverFaults].some(({ server }) => server >= remotes);

@@ -57,6 +57,8 @@ export interface SimCase {
   readonly excludesAuthors: boolean;
   /** Whether some runs are requested in stages. */
   readonly isStaged: boolean;
+  /** The times of approvals that projects give, in milliseconds; 0: a week. */
+  readonly approvals: { readonly waitMs: number; readonly validMs: number };
   /** Which stacks read which other ones, by their positions; also in circles. */
   readonly reads: readonly SimRead[];
 }
@@ -226,6 +228,11 @@ export function randomCase(seed: number): SimCase {
       pick: others.below(1_000),
     }),
   );
+  // From numbers of their own, too.
+  const times = createChance(seed ^ 0xe791);
+  const approvals = times.maybe(0.5)
+    ? { waitMs: times.pick([0, 8_000, 30_000]), validMs: times.pick([0, 3_000, 20_000]) }
+    : { waitMs: 0, validMs: 0 };
   const source: SimSource = {
     mode: chance.pick(["apply", "apply", "plan"]),
     autoApply: chance.pick([true, true, false, undefined]),
@@ -266,6 +273,7 @@ export function randomCase(seed: number): SimCase {
     policies: stacks.map(() => chance.pick(["none", "none", "overridable", "forbidden"])),
     excludesAuthors: chance.maybe(0.3),
     isStaged: others.maybe(0.4),
+    approvals,
     reads: others.pick(READS),
   };
 }

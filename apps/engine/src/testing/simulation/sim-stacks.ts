@@ -53,7 +53,13 @@ export async function prepareStacks(
     });
   };
   for (const project of new Set(stacks.map(({ reference }) => reference.project))) {
-    const rule = { name: project, requiredApprovals: 1, excludeAuthor: given.excludesAuthors };
+    const rule = {
+      name: project,
+      requiredApprovals: 1,
+      excludeAuthor: given.excludesAuthors,
+      approvalWaitMs: BigInt(given.approvals.waitMs),
+      approvalValidMs: BigInt(given.approvals.validMs),
+    };
     await put(
       SERVER_KINDS.project,
       projectPlace({ account: ACCOUNT, project }),

@@ -1,4 +1,5 @@
 import { type Fence, type RunTicket, RunTicket_Step as Step } from "@stackwright/proto/stackwright";
+import { limitOf } from "./expiry-rules.ts";
 import { isOn, isPlanOnly, type RunRecords } from "./run-records.ts";
 import type { SimProcess } from "./sim-process.ts";
 import type { Commit } from "./sim-store.ts";
@@ -8,6 +9,8 @@ const PATIENCE_MS = 1_000;
 const PATIENCE_CALLS = 50;
 /** A ticket that has waited for so long counts as one class higher. */
 const PROMOTED_MS = 600_000;
+/** Clocks of simulated machines differ by less. */
+const SKEW_MS = 15_000;
 
 /** How far the execution of a step is; `killed` by its own worker. */
 export type ExecutionState = "begun" | "done" | "killed";
@@ -152,6 +155,9 @@ export class TicketRules {
       if (process.clock.wallMs() - Number(taken.createdAtMs) > PROMOTED_MS / 2) continue;
       if (isOn(this.#records.locks.rows.get(ticket.stack), Number.NEGATIVE_INFINITY)) continue;
       if (ticket.step === Step.STEP_APPLY && this.#records.freezes.rows.size > 0) continue;
+      // By the clock of some worker its approval counts no longer.
+      const run = this.#records.runs.get(ticket.run);
+      if (run !== undefined && process.clock.wallMs() >= limitOf(run) - SKEW_MS) continue;
       const what = `the run ${this.#records.short(ticket.run)} is passed over by ${this.#records.short(taken.run)}`;
       if (this.#classOf(ticket) < this.#classOf(taken))
         this.#records.fail(10, `${what} of a later class`);
