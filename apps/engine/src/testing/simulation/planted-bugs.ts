@@ -430,7 +430,7 @@ export const BUGS: readonly (readonly [
   [
     "a set that forgets which plans were made with which",
     [18],
-    41,
+    70,
     writing("PlanSet", PlanSet, (set) => ({
       ...set,
       members: set.members.map((member) => ({ ...member, reads: [] })),
