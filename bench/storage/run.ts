@@ -6,6 +6,7 @@ import { createSqliteStorage } from "@stackwright/storage/sqlite";
 import postgres from "postgres";
 import { benchEtcd } from "./etcd.ts";
 import { printLatencies } from "./latency.ts";
+import { benchLists } from "./lists.ts";
 import type { Effort } from "./measure.ts";
 import { benchMemory } from "./memory.ts";
 import { benchMillion } from "./million.ts";
@@ -65,6 +66,15 @@ const sections: Readonly<Record<string, () => Promise<readonly string[][]>>> = {
   },
   "remote-watches": async () => {
     await benchRemoteWatches(Math.max(3, Math.round(effort.rounds / 3)));
+    return [];
+  },
+  lists: async () => {
+    const { BENCH_RESOURCES: largest = "1000000" } = process.env;
+    // Takes minutes, so only where it is asked for.
+    if (!chosen.includes("lists")) return [];
+    const sizes = [10_000, 100_000, 1_000_000].filter((size) => size <= Number(largest));
+    const engines = process.env.BENCH_ENGINES?.split(",");
+    await benchLists(effort, sizes, engines);
     return [];
   },
   million: async () => {
