@@ -1,7 +1,12 @@
 import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Resource, StorageBackend, Tenancy } from "@stackwright/storage";
+import {
+  MAX_BATCH_OPERATIONS,
+  type Resource,
+  type StorageBackend,
+  type Tenancy,
+} from "@stackwright/storage";
 import { createEtcdStorage } from "@stackwright/storage/etcd";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { createPostgresStorage } from "@stackwright/storage/postgres";
@@ -21,6 +26,9 @@ const ANYWHERE: Tenancy = { partition: "*", peerName: "*", namespace: "*" };
 
 /** Small, so that a million fits. */
 const BYTES = 64;
+
+/** Batches at a time that fill a store. */
+const WRITERS = 32;
 
 /** Opens an empty store of an engine; disposing of it leaves nothing. */
 type OpenStore = (disposal: AsyncDisposableStack) => Promise<StorageBackend>;
@@ -159,15 +167,35 @@ function homeOf(namespace: number): Tenancy {
 
 /** Fills an empty store with `size` resources of one type in namespaces of 1,000, and with 1,000 of another in all of these. */
 async function fill(storage: StorageBackend, size: number): Promise<void> {
+  if (!storage.capabilities.restore) return fillInBatches(storage, size);
   await using restore = await storage.restore();
-  for (let count = 0; count < size; count += 1) {
-    const name = `row-${String(count % LISTED).padStart(3, "0")}`;
-    await restore.apply(small(MANY, Math.floor(count / LISTED), name));
-  }
-  for (let count = 0; count < LISTED; count += 1) {
-    await restore.apply(small(FEW, count % (size / LISTED), `few-${count}`));
-  }
+  for (let count = 0; count < size + LISTED; count += 1) await restore.apply(nth(size, count));
   await restore.commit();
+}
+
+/** The way to fill a store that takes no restore. */
+async function fillInBatches(storage: StorageBackend, size: number): Promise<void> {
+  let next = 0;
+  const write = async (): Promise<void> => {
+    while (next < size + LISTED) {
+      const from = next;
+      next = Math.min(size + LISTED, from + MAX_BATCH_OPERATIONS);
+      await storage.batch(
+        Array.from({ length: next - from }, (_, at) => ({
+          kind: "write" as const,
+          resource: { ...nth(size, from + at), version: "" },
+        })),
+      );
+    }
+  };
+  await Promise.all(Array.from({ length: WRITERS }, write));
+}
+
+function nth(size: number, count: number): Resource {
+  const few = count - size;
+  if (few >= 0) return small(FEW, few % (size / LISTED), `few-${few}`);
+  const name = `row-${String(count % LISTED).padStart(3, "0")}`;
+  return small(MANY, Math.floor(count / LISTED), name);
 }
 
 function small(type: Resource["id"]["type"], namespace: number, name: string): Resource {

@@ -272,6 +272,11 @@ it("says what of the server is not as it should be", async () => {
     { code: "clock_disputed", detail: expect.stringContaining("leaves what is due to others") },
   ]);
 
+  const unknown = { skewMs: undefined, isDisputed: false, mayReact: false };
+  expect(await codes({ ...HEALTHY, clockStanding: async () => unknown })).toEqual([
+    "clock_unknown",
+  ]);
+
   const refusedWorkers = new RefusedWorkers(clock);
   refusedWorkers.note("token-1", 4);
   const endMs = clock.wallMs() + 13 * 24 * HOUR_MS;

@@ -128,7 +128,12 @@ export const FINDINGS = Object.freeze({
   clock_far_off: {
     severity: "error",
     advice:
-      "Synchronise the clocks of the servers and of their store: signatures and tokens are wrong meanwhile, and this server leaves schedules and ends of runs to others.",
+      "Synchronise the clocks of the servers and of their store: signatures and tokens are wrong meanwhile, and this server leaves schedules and ends of runs to others. If all servers say so, it is the clock of PostgreSQL that is wrong, and nothing is due anywhere.",
+  },
+  clock_unknown: {
+    severity: "warning",
+    advice:
+      "Wait a minute after a start. If it stays, look for failures of the store in the log: until clocks are compared, this server leaves schedules and ends of runs to others.",
   },
   clock_disputed: {
     severity: "error",

@@ -42,7 +42,11 @@ async function storeFindings({ storage, clock, signal }: DoctorParts): Promise<r
 async function clockFindings({ clockStanding }: ServerFacts): Promise<readonly Finding[]> {
   const { skewMs: skew = 0, isDisputed, mayReact } = await clockStanding();
   const off = Math.abs(skew);
-  if (off < SKEW_WARNING_MS) return [];
+  if (off < SKEW_WARNING_MS) {
+    if (mayReact) return [];
+    const detail = "the clock of the server was not compared with those of the others lately";
+    return [finding("clock_unknown", detail)];
+  }
   const direction = skew > 0 ? "ahead of" : "behind";
   const by = `${(off / 1_000).toFixed(1)} s ${direction}`;
   if (isDisputed) {

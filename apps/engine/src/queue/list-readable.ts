@@ -19,14 +19,15 @@ export async function listReadable<M>(
     readonly prefix?: string | undefined;
     readonly onDamaged: OnDamaged;
   },
-): Promise<readonly { readonly id: ResourceId; readonly message: M }[]> {
+): Promise<readonly { readonly id: ResourceId; readonly version: string; readonly message: M }[]> {
   const found = await storage.list("strong", kind.type, tenancy, prefix, {
     signal,
     onDamaged: ({ id, reason }) => onDamaged(id, reason),
   });
   return found.flatMap((resource) => {
     try {
-      return [{ id: resource.id, message: decodeRecord(kind, resource) }];
+      const { id, version } = resource;
+      return [{ id, version, message: decodeRecord(kind, resource) }];
     } catch {
       onDamaged(resource.id, "it is of another kind, or cut");
       return [];

@@ -4,7 +4,7 @@ import { Run_Mode, Schedule } from "@stackwright/proto/stackwright";
 import { tenancyOf } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { decodeRecord } from "../domain/record-kind.ts";
+import { decodeRecord, typeUrlOf } from "../domain/record-kind.ts";
 import { memberPlace, RUN_KIND } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { readQueue } from "../queue/stack-queue.ts";
@@ -28,24 +28,32 @@ async function start(...aheadMs: readonly number[]) {
     return write();
   });
   const fixture = createRunFixture(storage, clock);
+  const join = async (id: string, ahead = 0, startedMs = 0) => {
+    const wall = { aheadMs: ahead };
+    const own = {
+      ...clock,
+      wallMs: () => clock.wallMs() + wall.aheadMs,
+      monotonicMs: () => clock.monotonicMs() + startedMs,
+    };
+    const { guard } = await fixture.worker(id);
+    const empty = { keyIds: [], release: "", clock: undefined };
+    await fixture.put(SERVER_KINDS.serverKeys, { tenancy: SITE, name: id }, empty);
+    const warned: unknown[] = [];
+    const logger = { ...silentLogger, warn: (what: unknown) => void warned.push(what) };
+    const clocks = new PeerClocks({ ...fixture.parts, clock: own, logger });
+    return { clocks, wall, warned, compare: async () => clocks.compare({ id, guard }) };
+  };
   const servers = await Promise.all(
-    aheadMs.map(async (ahead, index) => {
-      const wall = { aheadMs: ahead };
-      const own = {
-        ...clock,
-        wallMs: () => clock.wallMs() + wall.aheadMs,
-        monotonicMs: () => clock.monotonicMs() + index * 1_000_000,
-      };
-      const id = `s${index}`;
-      const { guard } = await fixture.worker(id);
-      const empty = { keyIds: [], release: "", clock: undefined };
-      await fixture.put(SERVER_KINDS.serverKeys, { tenancy: SITE, name: id }, empty);
-      const warned: unknown[] = [];
-      const logger = { ...silentLogger, warn: (what: unknown) => void warned.push(what) };
-      const clocks = new PeerClocks({ ...fixture.parts, clock: own, logger });
-      return { clocks, wall, warned, compare: async () => clocks.compare({ id, guard }) };
-    }),
+    aheadMs.map(async (ahead, index) => join(`s${index}`, ahead, index * 1_000_000)),
   );
+  /** Stores a record of a server that cannot be decoded. */
+  const damage = async (name: string) => {
+    const { type } = SERVER_KINDS.serverKeys;
+    const data = { typeUrl: typeUrlOf(type), value: Uint8Array.of(255, 255, 255) };
+    const id = { uid: name, name, type, tenancy: SITE };
+    const body = { version: "", generation: "", metadata: {}, status: {}, data };
+    await storage.writeCAS({ id, ...body });
+  };
   const rounds = async (count: number, who = servers): Promise<void> => {
     for (let round = 0; round < count; round += 1) {
       for (const one of who) {
@@ -55,7 +63,7 @@ async function start(...aheadMs: readonly number[]) {
     }
   };
   const standings = async () => Promise.all(servers.map(async ({ clocks }) => clocks.standing()));
-  return { servers, clock, store, rounds, standings };
+  return { servers, clock, store, rounds, standings, join, damage };
 }
 
 describe("the clocks of servers", () => {
@@ -128,18 +136,55 @@ describe("the clocks of servers", () => {
   });
 
   it("of servers that have ended do not count", async () => {
-    const { rounds, clock, servers } = await start(0, 2 * HOUR_MS, 2 * HOUR_MS);
+    const { rounds, servers } = await start(0, 2 * HOUR_MS, 2 * HOUR_MS);
     const [first] = servers;
     if (first === undefined) throw new Error("there is no server");
     await rounds(4);
     expect(await first.clocks.standing()).toMatchObject({ mayReact: false });
-    await rounds(1, [first]);
-    clock.skip(AWAY_MS);
+    await rounds(AWAY_MS / BEAT_MS + 1, [first]);
     expect(await first.clocks.standing()).toEqual({
       skewMs: undefined,
       isDisputed: false,
       mayReact: true,
     });
+  });
+
+  it("of servers that restart again and again stop nothing", async () => {
+    const { rounds, standings, join } = await start(0, 0, 0);
+    await rounds(AWAY_MS / BEAT_MS + 1);
+    for (let count = 0; count < 4; count += 1) {
+      await (await join(`new${count}`)).compare();
+      await rounds(2);
+      expect((await standings()).map(({ mayReact }) => mayReact)).toEqual([true, true, true]);
+    }
+  });
+
+  it("say nothing after a while without reads, and are known again after the next ones", async () => {
+    const { rounds, standings, clock } = await start(0, 0, 2 * HOUR_MS);
+    await rounds(4);
+    clock.skip(AWAY_MS);
+    expect((await standings()).map(({ mayReact }) => mayReact)).toEqual([false, false, false]);
+    await rounds(4);
+    expect((await standings()).map(({ mayReact }) => mayReact)).toEqual([true, true, false]);
+  });
+
+  it("are read also by a server that cannot say what its own says", async () => {
+    const { rounds, servers, store } = await start(0, 0, 2 * HOUR_MS);
+    await rounds(4);
+    const last = servers[2];
+    store.stall = async () => Promise.reject(new Error("the store takes no writes"));
+    await expect(last?.compare()).rejects.toThrow("takes no writes");
+    await rounds(AWAY_MS / BEAT_MS, servers.slice(0, 2));
+    store.stall = async () => Promise.reject(new Error("the store takes no writes"));
+    await expect(last?.compare()).rejects.toThrow("takes no writes");
+    expect(await last?.clocks.standing()).toMatchObject({ mayReact: false, isDisputed: false });
+  });
+
+  it("are compared without the record of one that is damaged", async () => {
+    const { rounds, standings, damage } = await start(0, 0, 0);
+    await damage("damaged");
+    await rounds(4);
+    expect((await standings()).map(({ mayReact }) => mayReact)).toEqual([true, true, true]);
   });
 });
 

@@ -9,8 +9,8 @@ import {
   type ServerClock,
   SKEW_ERROR_MS,
 } from "../clock/server-clock.ts";
-import { decodeRecord } from "../domain/record-kind.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { listReadable, logDamaged } from "../queue/list-readable.ts";
 import { type TransactionParts, transact } from "../queue/transaction.ts";
 
 /** How often a server says what its clock says, and reads what the others said. */
@@ -48,13 +48,19 @@ export class PeerClocks implements ServerClock {
   #tookMs = 0n;
   /** When the last read began; undefined before the first. */
   #readAtMs: number | undefined;
+  /** Since when it has read without a pause in which servers could come and go unseen. */
+  #sinceMs = Number.POSITIVE_INFINITY;
   #warnedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: TransactionParts & { readonly logger: Logger }) {
     this.#parts = parts;
   }
 
-  /** Nothing that is due happens here before the first comparison, and while a server that may live is not measured yet. */
+  /**
+   * Nothing that is due happens here before the first comparison, after reads have failed for a while, and while a server may live that
+   * was there before this one and is not measured yet. One that comes later holds up itself alone: else one that restarts again and again would stop
+   * all.
+   */
   async standing(): Promise<ClockStanding> {
     return Promise.resolve(this.#standing());
   }
@@ -65,7 +71,9 @@ export class PeerClocks implements ServerClock {
     const live = [...this.#peers.values()].filter(({ seenMs }) => nowMs - seenMs < AWAY_MS);
     const known = live.flatMap(({ aheadMs }) => aheadMs ?? []);
     const standing = judgeClock(clock.wallMs() - nowMs, known);
-    const isKnown = this.#readAtMs !== undefined && known.length === live.length;
+    const isCurrent = this.#readAtMs !== undefined && nowMs - this.#readAtMs < AWAY_MS;
+    const isMeasured = known.length === live.length || nowMs - this.#sinceMs >= AWAY_MS;
+    const isKnown = isCurrent && isMeasured;
     return isKnown ? standing : { ...standing, mayReact: false };
   }
 
@@ -82,10 +90,13 @@ export class PeerClocks implements ServerClock {
     }
   };
 
-  /** Says what the clock says, then reads what those of the others said. */
+  /** Says what the clock says, then reads what those of the others said: also where this one cannot say it. */
   async compare(tenure: ClockTenure, options?: CallOptions): Promise<void> {
-    await this.#beat(tenure);
-    await this.#read(tenure, options);
+    try {
+      await this.#beat(tenure);
+    } finally {
+      await this.#read(tenure, options);
+    }
     this.#warn();
   }
 
@@ -108,17 +119,20 @@ export class PeerClocks implements ServerClock {
   }
 
   async #read({ id }: ClockTenure, options: CallOptions | undefined): Promise<void> {
-    const { clock, storage } = this.#parts;
+    const { clock, storage, logger } = this.#parts;
     this.#own.add(id);
     const fromMs = this.#readAtMs;
     const startMs = clock.monotonicMs();
-    const found = await storage.list("strong", KIND.type, SITE, "", options);
+    // A record that is damaged is of a server that this one cannot measure, and must not stop all.
+    const onDamaged = logDamaged(logger);
+    const found = await listReadable(storage, KIND, SITE, { ...options, onDamaged });
     const untilMs = clock.monotonicMs();
     const peers = new Map<string, Peer>();
-    for (const resource of found) {
-      const { version } = resource;
-      const { name } = resource.id;
-      const { clock: beat } = decodeRecord(KIND, resource);
+    for (const {
+      id: { name },
+      version,
+      message: { clock: beat },
+    } of found) {
       if (this.#own.has(name) || beat === undefined) continue;
       const before = this.#peers.get(name);
       if (before?.version === version) peers.set(name, before);
@@ -129,6 +143,7 @@ export class PeerClocks implements ServerClock {
       }
     }
     this.#peers = peers;
+    if (fromMs === undefined || startMs - fromMs >= AWAY_MS) this.#sinceMs = startMs;
     this.#readAtMs = startMs;
   }
 

@@ -431,7 +431,7 @@ export interface Explained {
 }
 
 export interface Finding {
-  readonly code: "approval_waits" | "cancel_waits" | "step_long" | "step_silent" | "step_unclaimed" | "worker_away" | "worker_refused" | "queue_locked" | "queue_frozen" | "queue_without_turn" | "apply_interrupted" | "recovery_blocked" | "provider_quarantined" | "lock_held" | "schedule_failed" | "schedule_overdue" | "drift_failed" | "drift_overdue" | "notification_waits" | "notification_dead" | "audit_webhook_waits" | "repository_failed" | "token_expires" | "key_unavailable" | "key_former" | "identity_key_unavailable" | "record_damaged" | "store_slow" | "clock_skewed" | "clock_far_off" | "clock_disputed" | "certificate_ends" | "certificate_ended" | "disk_full";
+  readonly code: "approval_waits" | "cancel_waits" | "step_long" | "step_silent" | "step_unclaimed" | "worker_away" | "worker_refused" | "queue_locked" | "queue_frozen" | "queue_without_turn" | "apply_interrupted" | "recovery_blocked" | "provider_quarantined" | "lock_held" | "schedule_failed" | "schedule_overdue" | "drift_failed" | "drift_overdue" | "notification_waits" | "notification_dead" | "audit_webhook_waits" | "repository_failed" | "token_expires" | "key_unavailable" | "key_former" | "identity_key_unavailable" | "record_damaged" | "store_slow" | "clock_skewed" | "clock_far_off" | "clock_unknown" | "clock_disputed" | "certificate_ends" | "certificate_ended" | "disk_full";
   /** error: it stays as it is until a user acts */
   readonly severity: "error" | "warning";
   readonly project?: string | undefined;
