@@ -111,3 +111,31 @@ it("a key of one category hides none of another", () => {
     undefined,
   ]);
 });
+
+it("sets of one place and one priority are as strong as each other, and others are not", () => {
+  const sets = [
+    set("b", [], false, "k"),
+    set("a", [], false, "k"),
+    set("c", ["web"], false, "only-here"),
+    set("d", [], false, "only-here"),
+  ];
+  const accountSets = [accountSet("e", [], false, "k")];
+  const found = effectiveVariables(
+    { project: "shop", name: "web" },
+    { own: [], sets, accountSets },
+  );
+  expect(found.map(({ variable: { key }, from, equals }) => [key, from?.set, equals])).toEqual([
+    ["k", "a", [{ set: "b", scope: "project" }]],
+    ["only-here", "c", []],
+  ]);
+});
+
+it("of what several sets have the stack decides itself", () => {
+  const sets = [set("a", [], false, "k"), set("b", [], false, "k")];
+  const own = [variable("k")];
+  const [found] = effectiveVariables(
+    { project: "shop", name: "web" },
+    { own, sets, accountSets: [] },
+  );
+  expect(found).toMatchObject({ from: undefined, equals: [] });
+});

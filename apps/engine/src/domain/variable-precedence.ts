@@ -19,6 +19,8 @@ export interface OwnedVariable {
   readonly isEnforced: boolean;
   /** What it hides the values of, the strongest first. */
   readonly hides: readonly VariableOrigin[];
+  /** Those of them that are as strong, so that their names alone decide: sets of the same place, with the same priority. */
+  readonly equals: readonly SetOrigin[];
 }
 
 /** What variables of a stack may be from. */
@@ -58,7 +60,7 @@ export function effectiveVariables(
     ...accountSets.filter((set) => isSetFor(set, stack)).map(ofAccount),
     { from: undefined, variables: own, level: STACK_LEVEL },
   ].toSorted((a, b) => a.level - b.level || ((a.from?.set ?? "") < (b.from?.set ?? "") ? -1 : 1));
-  const found = new Map<string, OwnedVariable>();
+  const found = new Map<string, OwnedVariable & { readonly level: number }>();
   for (const { from, variables, level } of layers) {
     for (const variable of variables) {
       const place = `${variable.category} ${variable.key}`;
@@ -66,12 +68,21 @@ export function effectiveVariables(
       found.set(
         place,
         stronger === undefined
-          ? { variable, from, isEnforced: level < STACK_LEVEL, hides: [] }
-          : { ...stronger, hides: [...stronger.hides, from] },
+          ? { variable, from, level, isEnforced: level < STACK_LEVEL, hides: [], equals: [] }
+          : {
+              ...stronger,
+              hides: [...stronger.hides, from],
+              equals:
+                level === stronger.level && from !== undefined
+                  ? [...stronger.equals, from]
+                  : stronger.equals,
+            },
       );
     }
   }
-  return [...found].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
+  return [...found]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, { level: _level, ...one }]) => one);
 }
 
 /** Whether a set of the account is for a stack, by the patterns of both names. */

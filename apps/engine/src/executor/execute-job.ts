@@ -37,7 +37,7 @@ import { withConstraints } from "./effective-constraints.ts";
 import { endOfHistory } from "./end-of-history.ts";
 import { executeShadowJob } from "./execute-shadow-job.ts";
 import { executeToolJob } from "./execute-tool-job.ts";
-import type { ExecutionJob, ExecutionResult } from "./execution-job.ts";
+import type { ContestedVariable, ExecutionJob, ExecutionResult } from "./execution-job.ts";
 import type { ExecutionSignals } from "./execution-signals.ts";
 import type { ExecutionHost } from "./executor.ts";
 import { uploadedFiles } from "./folder-files.ts";
@@ -122,6 +122,9 @@ async function execute(
   if (step === "plan" && shadow === undefined) {
     for (const name of job.replacedValues ?? []) {
       void host.onEvent(diagnosticEvent(replacedValue(name)), Date.now());
+    }
+    for (const one of job.contestedVariables ?? []) {
+      void host.onEvent(diagnosticEvent(contestedVariable(one)), Date.now());
     }
   }
   if (tool !== undefined) return executeToolJob({ ...job, tool }, host, signals, ground);
@@ -493,5 +496,15 @@ function replacedValue(name: string): Diagnostic {
     code: "ENGINE_CONFIG",
     summary: "Value of a variable replaced",
     detail: `The run was requested with a value of the variable "${name}". A variable set with priority has another one, which the plan is made with.`,
+  };
+}
+
+function contestedVariable({ key, scope, set, others }: ContestedVariable): Diagnostic {
+  const named = others.map((other) => `"${other}"`).join(", ");
+  return {
+    severity: "warning",
+    code: "ENGINE_CONFIG",
+    summary: "Variable in several variable sets",
+    detail: `"${key}" is in the set "${set}" of the ${scope}, and in ${named}, which ${others.length === 1 ? "is" : "are"} of the same place and as strong. The first by name wins, which is "${set}". Keep it in one of them, or give it to the stack.`,
   };
 }

@@ -5,6 +5,15 @@ import type { RunModeName } from "../domain/run-modes.ts";
 import type { LeftToStage } from "../domain/run-stages.ts";
 import type { RunClaim } from "../queue/claim.ts";
 
+/** A variable of which the names of variable sets decide, as several of one place have it. */
+export interface ContestedVariable {
+  readonly key: string;
+  readonly scope: "project" | "account";
+  /** The set that wins. */
+  readonly set: string;
+  readonly others: readonly string[];
+}
+
 /** What an executor has to do. JSON, as it travels over the control pipe of a child process. */
 export interface ExecutionJob {
   /** `sw-<run>-<attempt>`. */
@@ -63,6 +72,8 @@ export interface ExecutionJob {
   readonly runVariables?: Readonly<Record<string, string>>;
   /** Names of those that the run was requested with and does not have: variable sets with priority have others. @default none */
   readonly replacedValues?: readonly string[];
+  /** Variables that several variable sets of one place have, of which the names decide. @default none */
+  readonly contestedVariables?: readonly ContestedVariable[];
   /** Plans without reading any object. @default false */
   readonly skipRefresh?: boolean;
   /** Source addresses, or the ends of them, of providers that the project says are pure. @default none */

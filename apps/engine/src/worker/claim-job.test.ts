@@ -26,6 +26,11 @@ it("a plan beside that of a tool has the values that the other was requested wit
   const set = AccountVariableSet.create({ name: "rules", priority: true, variables });
   const place = { tenancy: tenancyOf({ kind: "account", account: stack.account }), name: "rules" };
   await fixture.put(SERVER_KINDS.accountVariableSet, place, set);
+  await fixture.put(
+    SERVER_KINDS.accountVariableSet,
+    { ...place, name: "rules-2" },
+    AccountVariableSet.create({ ...set, name: "rules-2" }),
+  );
   const request = async (more: object): Promise<RunReference> => {
     const reference = { stack, run: parts.token() };
     const sealed = await sealRunValues(keys, reference, { a: '"given"', b: '"given"' });
@@ -42,6 +47,11 @@ it("a plan beside that of a tool has the values that the other was requested wit
 
   await expect.poll(() => jobs.length, { timeout: 20_000 }).toBe(2);
   expect(jobs.map(({ replacedValues }) => replacedValues)).toEqual([["b"], ["b"]]);
+  const contested = { key: "b", scope: "account", set: "rules", others: ["rules-2"] };
+  expect(jobs.map(({ contestedVariables }) => contestedVariables)).toEqual([
+    [contested],
+    [contested],
+  ]);
   expect(jobs.map(({ runVariables }) => runVariables)).toEqual([
     { a: '"given"' },
     { a: '"given"' },

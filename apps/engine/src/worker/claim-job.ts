@@ -52,7 +52,7 @@ export async function claimJob(
   if (step !== "recover") await requireKeysOfServer(parts.storage, stack);
   if (step !== "recover") await keys.ensure(stack);
   const delegated = await keys.dataKeys(stack);
-  const { enforced, ...variables } = await readRunVariables(parts, stack, named?.name);
+  const { enforced, contested, ...variables } = await readRunVariables(parts, stack, named?.name);
   const compared = run.shadowOf === "" ? undefined : await shadowOf(parts, reference, run);
   const requested = compared?.requested ?? { reference, run };
   const given =
@@ -90,6 +90,7 @@ export async function claimJob(
     ...(run.planDigest !== "" && { planDigest: run.planDigest }),
     ...variables,
     ...withoutEnforced(given, enforced),
+    ...(contested.length > 0 && { contestedVariables: contested }),
     ...(run.skipRefresh && { skipRefresh: true }),
     ...(step === "plan" && (await pureProvidersOf(parts, stack, run))),
     ...(run.stage !== undefined && {

@@ -10,7 +10,7 @@ import {
   type OwnedVariable,
   type SetOrigin,
 } from "../domain/variable-precedence.ts";
-import type { ExecutionJob } from "../executor/execution-job.ts";
+import type { ContestedVariable, ExecutionJob } from "../executor/execution-job.ts";
 import { projectCipher } from "../queue/project-secrets.ts";
 import { storedCipher } from "./stored-cipher.ts";
 
@@ -107,6 +107,8 @@ export async function readRunVariables(
   };
   /** Names of those of the configuration that nothing replaces. */
   readonly enforced: readonly string[];
+  /** Those that several sets of one place have. */
+  readonly contested: readonly ContestedVariable[];
 }> {
   const found = await readEffectiveVariables(storage, stack, stackName);
   const { account, project } = stack;
@@ -146,6 +148,11 @@ export async function readRunVariables(
     sensitive: { variables: hidden("terraform"), environment: hidden("env") },
     enforced: found.flatMap(({ variable, isEnforced }) =>
       isEnforced && categoryOf(variable) === "terraform" ? [variable.key] : [],
+    ),
+    contested: found.flatMap(({ variable: { key }, from, equals }) =>
+      from !== undefined && equals.length > 0
+        ? [{ key, scope: from.scope, set: from.set, others: equals.map(({ set }) => set) }]
+        : [],
     ),
   };
 }
