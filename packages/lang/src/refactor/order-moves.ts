@@ -75,7 +75,12 @@ function findCycle(
 /** What must be applied before each move. */
 function findPredecessors(entries: readonly Entry[]): Map<Entry, Entry[]> {
   const byTarget = groupBy(entries, ({ to }) => endName(to));
-  const bySource = groupBy(entries, ({ from }) => endName(from));
+  // Apart, as one resource may have thousands of instances that move.
+  const [wholes, instances] = [true, false].map((isWhole) =>
+    entries.filter(({ statement: { whole } }) => whole === isWhole),
+  ) as [Entry[], Entry[]];
+  const wholesByTarget = groupBy(wholes, ({ to }) => endName(to));
+  const instancesBySource = groupBy(instances, ({ from }) => endName(from));
   const modules = entries.filter(({ to }) => to.resource === undefined);
   const before = new Map<Entry, Entry[]>();
   for (const entry of entries) {
@@ -87,10 +92,15 @@ function findPredecessors(entries: readonly Entry[]): Map<Entry, Entry[]> {
       entry.to.resource === undefined
         ? entries.filter((other) => other !== entry && innerFirst(entry, other))
         : [];
-    const instances = entry.statement.whole
-      ? (bySource.get(endName(entry.from)) ?? []).filter((other) => instanceLeaves(other, entry))
-      : (byTarget.get(endName(entry.to)) ?? []).filter((other) => instanceArrives(entry, other));
-    const all = new Set([...chained, ...around, ...inside, ...instances]);
+    // An instance that leaves goes before the whole, which would take it along, and one that arrives behind it, which it would block.
+    const apart = entry.statement.whole
+      ? (instancesBySource.get(endName(entry.from)) ?? []).filter((other) =>
+          endsOverlap(other.from, entry.from),
+        )
+      : (wholesByTarget.get(endName(entry.to)) ?? []).filter((other) =>
+          endsOverlap(entry.to, other.to),
+        );
+    const all = new Set([...chained, ...around, ...inside, ...apart]);
     if (all.size > 0) before.set(entry, [...all]);
   }
   return before;
@@ -109,16 +119,6 @@ function innerFirst(outer: Entry, inner: Entry): boolean {
   if (!endWithin(inner.from, outer.from) && !endWithin(inner.to, outer.from)) return false;
   const reindexed = endName(outer.from) === endName(outer.to);
   return !(reindexed && outer.statement.module.path.length < inner.statement.module.path.length);
-}
-
-/** An instance that leaves what moves as a whole goes first, as it would be taken along. */
-function instanceLeaves(instance: Entry, whole: Entry): boolean {
-  return !instance.statement.whole && endsOverlap(instance.from, whole.from);
-}
-
-/** An instance comes behind the whole that moves to the same place, which it would block. */
-function instanceArrives(instance: Entry, whole: Entry): boolean {
-  return whole.statement.whole && endsOverlap(instance.to, whole.to);
 }
 
 function cycleProblem(cycle: readonly Entry[]): Diagnostic {
