@@ -44,7 +44,11 @@ export async function accountContents(
 /** `not_empty`, with what is left, for an account that has something. */
 export async function requireEmptyAccount(storage: StorageBackend, account: string): Promise<void> {
   const contents = await accountContents(storage, account);
-  if (contents.length === 0) return;
+  if (contents.length > 0) throw notEmpty(account, contents);
+}
+
+/** The refusal of what needs an account in which nothing is. */
+export function notEmpty(account: string, contents: readonly AccountContent[]): ServerError {
   const left = contents.map(({ what, count }) => `${what}: ${count}`).join(", ");
-  throw new ServerError("not_empty", `the account "${account}" has ${left}`);
+  return new ServerError("not_empty", `the account "${account}" has ${left}`);
 }

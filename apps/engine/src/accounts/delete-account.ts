@@ -1,4 +1,5 @@
 import { sleep } from "@stackwright/base/clock";
+import type { Account } from "@stackwright/proto/stackwright";
 import { type CredentialStore, isRegistryError } from "@stackwright/registry";
 import {
   isStorageError,
@@ -10,8 +11,13 @@ import {
 import { accountPlace, KINDS_GONE_WITH_ACCOUNTS } from "../domain/kinds-of-accounts.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
-import { type TransactionParts, transact } from "../queue/transaction.ts";
-import { requireEmptyAccount } from "./account-contents.ts";
+import {
+  type StoredRow,
+  type Transaction,
+  type TransactionParts,
+  transact,
+} from "../queue/transaction.ts";
+import { accountContents, notEmpty, requireEmptyAccount } from "./account-contents.ts";
 import { isKnownAccount } from "./known-accounts.ts";
 
 // Invariants:
@@ -19,6 +25,7 @@ import { isKnownAccount } from "./known-accounts.ts";
 //   in the list of accounts, and another deletion removes the rest. While it says so, the account gets no credential by the routes of accounts.
 // - Credentials and users go before it is looked for the second time whether anything is in the account, and no earlier than a server of the store may
 //   still know them: who could make something in the account has done so by then.
+// - A deletion removes nothing after another one has begun: the later one ends it, and what has the name afterwards is another account.
 
 const KIND = SERVER_KINDS.account;
 /** How long other servers may know a credential or a user that is gone. */
@@ -36,8 +43,8 @@ interface DeletionParts extends TransactionParts {
 
 /**
  * Removes an account in which nothing is left, with its users, teams, roles and credentials; a further call ends what was interrupted.
- * `requireMatch` refuses a generation that the caller has not seen; undefined: the account has no record. `not_found`, `not_empty` with
- * what is left.
+ * `requireMatch` refuses a generation that the caller has not seen; undefined: the account has no record. `not_found`; `not_empty` with
+ * what is left; `conflict` where another deletion of it began meanwhile.
  */
 export async function deleteAccount(
   parts: DeletionParts,
@@ -48,34 +55,72 @@ export async function deleteAccount(
   if (!(await isKnownAccount(parts, account))) {
     throw new ServerError("not_found", `there is no account "${account}"`);
   }
-  await transact(parts, async (tx) => {
-    const empty = () => KIND.codec.decode(new Uint8Array());
-    const row = await tx.findOrNew(KIND, accountPlace(account), empty);
-    requireMatch(row.resource?.generation);
-    await requireEmptyAccount(storage, account);
-    tx.update(row, { name: account, deletingAtMs: BigInt(tx.nowMs) });
-  });
-  // The entry of the audit trail is in the step that decides.
-  const rest = { ...parts, companion: undefined };
+  // The entry of the audit trail is in the step that ends the deletion.
+  const unaudited = { ...parts, companion: undefined };
+  const mark = await markDeletion(unaudited, account, requireMatch);
   await revokeAll(parts, account);
   await removeKinds(storage, account, (kind) => OF_ACCESS.has(kind));
   await sleep(parts.clock, KNOWN_MS);
+  await transact(unaudited, async (tx) => requireMarked(tx, account, mark));
   try {
     await requireEmptyAccount(storage, account);
   } catch (error) {
-    await transact(rest, async (tx) => {
+    await transact(unaudited, async (tx) => {
       const row = await tx.find(KIND, accountPlace(account));
-      if (row !== undefined) tx.update(row, { deletingAtMs: 0n });
+      if (row !== undefined && isMarked(row, mark)) tx.update(row, { deletingAtMs: 0n });
     });
     throw error;
   }
   // Those that were made in the meantime by another one with the role.
   await revokeAll(parts, account);
   await removeKinds(storage, account, () => true);
-  await transact(rest, async (tx) => {
-    const row = await tx.find(KIND, accountPlace(account));
-    if (row !== undefined) tx.remove(row);
+  await transact(parts, async (tx) => tx.remove(await requireMarked(tx, account, mark)));
+}
+
+/** What a record says of the deletion that began last; no two have the same. */
+interface DeletionMark {
+  readonly uid: string;
+  readonly atMs: bigint;
+}
+
+/** Says in the record of an account that it is being deleted, or no longer where something is in it. */
+async function markDeletion(
+  parts: DeletionParts,
+  account: string,
+  requireMatch: (generation: string | undefined) => void,
+): Promise<DeletionMark> {
+  const begun = await transact(parts, async (tx) => {
+    const empty = () => KIND.codec.decode(new Uint8Array());
+    const row = await tx.findOrNew(KIND, accountPlace(account), empty);
+    requireMatch(row.resource?.generation);
+    const former = row.message.deletingAtMs;
+    const contents = await accountContents(parts.storage, account);
+    if (contents.length > 0) {
+      if (former > 0n) tx.update(row, { deletingAtMs: 0n });
+      return { contents };
+    }
+    const nowMs = BigInt(tx.nowMs);
+    const atMs = nowMs > former ? nowMs : former + 1n;
+    tx.update(row, { name: account, deletingAtMs: atMs });
+    return { uid: row.resource?.id.uid ?? tx.generation, atMs };
   });
+  if ("contents" in begun) throw notEmpty(account, begun.contents);
+  return begun;
+}
+
+function isMarked({ resource, message }: StoredRow<Account>, { uid, atMs }: DeletionMark): boolean {
+  return resource.id.uid === uid && message.deletingAtMs === atMs;
+}
+
+/** The record of an account whose deletion is still that of the mark; `conflict` where another one has taken it over or ended it. */
+async function requireMarked(
+  tx: Transaction,
+  account: string,
+  mark: DeletionMark,
+): Promise<StoredRow<Account>> {
+  const row = await tx.find(KIND, accountPlace(account));
+  if (row !== undefined && isMarked(row, mark)) return row;
+  throw new ServerError("conflict", `another deletion of the account "${account}" began meanwhile`);
 }
 
 async function revokeAll(
