@@ -35,6 +35,7 @@ it("accounts are made, named, given the token of an administrator, listed and de
   expect(await output(["projects", "list"])).not.toContain("web");
   expect(await output(["accounts", "show", "acme"], own)).toContain("  projects: 1\n");
   for (const [words, message, as] of [
+    [["accounts", "create", "Shop"], "up to 63 lower case letters", token],
     [["accounts", "delete", "acme"], "projects: 1", token],
     [["accounts", "set", "acme"], "There is nothing to change.", token],
     [["accounts", "token", "acme", "--days", "soon"], "valid number of days", token],

@@ -21,6 +21,8 @@ interface AccountTokenOptions extends AccountOptions {
   readonly days?: string;
 }
 
+/** What a server accepts as the name of a new account. */
+const NEW_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 /** How often a change that met another one is made again. */
 const ATTEMPTS = 5;
 
@@ -57,6 +59,11 @@ export async function accountsCreate(
   options: SettingsOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
+  if (!NEW_NAME.test(name)) {
+    throw new CommandError(`An account cannot be called "${name}".`, {
+      advice: 'Name it with up to 63 lower case letters, digits and "-", which is not the first.',
+    });
+  }
   const body = { name, ...settingsOf(options) };
   return accountCall(
     options,

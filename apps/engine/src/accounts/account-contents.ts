@@ -31,14 +31,23 @@ export async function accountContents(
     for await (const _head of heads) count += 1;
     if (count > 0) found.push({ what, count });
   }
+  const owners = await ownersOfNamespaces(storage, signal);
+  const count = owners.filter((owner) => owner === account).length;
+  if (count > 0) found.push({ what: "namespaces of published providers", count });
+  return found;
+}
+
+/** The account of each namespace of published providers. */
+export async function ownersOfNamespaces(
+  storage: StorageBackend,
+  signal?: AbortSignal,
+): Promise<readonly string[]> {
   const shared = tenancyOf({ kind: "credentials" });
   const namespaces = await listReadable(storage, NAMESPACE, shared, {
     signal,
     onDamaged: () => undefined,
   });
-  const count = namespaces.filter(({ message }) => message.account === account).length;
-  if (count > 0) found.push({ what: "namespaces of published providers", count });
-  return found;
+  return namespaces.map(({ message }) => message.account);
 }
 
 /** `not_empty`, with what is left, for an account that has something. */

@@ -2,26 +2,28 @@ import type { CredentialStore } from "@stackwright/registry";
 import {
   listResourceHeads,
   type ResourceHead,
+  type ResourceType,
   type StorageBackend,
   WILDCARD,
 } from "@stackwright/storage";
-import { STACK_KIND } from "../domain/run-places.ts";
+import { CONTENTS_OF_ACCOUNTS } from "../domain/kinds-of-accounts.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { ownersOfNamespaces } from "./account-contents.ts";
+import { isAccountName } from "./account-name.ts";
 
 interface KnownParts {
   readonly storage: StorageBackend;
   readonly credentials: Pick<CredentialStore, "list">;
 }
 
-/** What an account without credentials is known by. */
-const SIGNS = [
+/** What an account without credentials is known by: whatever would be of the next one that has its name. */
+const SIGNS: readonly ResourceType[] = [
   SERVER_KINDS.account.type,
   SERVER_KINDS.user.type,
-  SERVER_KINDS.project.type,
-  STACK_KIND.type,
+  ...CONTENTS_OF_ACCOUNTS.map(({ type }) => type),
 ];
 
-/** The accounts of a server, by name: those that were made, and those that are there by their credentials, users, projects or stacks. */
+/** The accounts of a server, by name: those that were made, and those that are there by their credentials, users or what is in them. */
 export async function listAccountNames(
   { storage, credentials }: KnownParts,
   signal?: AbortSignal,
@@ -35,7 +37,8 @@ export async function listAccountNames(
       note(head);
     }
   }
-  return [...names].toSorted();
+  for (const owner of await ownersOfNamespaces(storage, signal)) names.add(owner);
+  return [...names].filter(isAccountName).toSorted();
 }
 
 /** Whether there is an account of a name. */
@@ -53,5 +56,5 @@ export async function isKnownAccount(
     const heads = listResourceHeads(storage, "strong", type, where, "", { onDamaged });
     if ((await heads.next()).done !== true || isDamaged) return true;
   }
-  return false;
+  return (await ownersOfNamespaces(storage)).includes(account);
 }

@@ -628,7 +628,7 @@ export interface NamedProviderSchema {
 }
 
 export interface NewAccount {
-  /** name of an account */
+  /** up to 63 lower case letters, digits and "-"; it does not begin with "-" */
   readonly name: string;
   readonly display_name?: string | undefined;
   readonly description?: string | undefined;

@@ -1,4 +1,5 @@
-import { listResourceHeads } from "@stackwright/storage";
+import { RegistryNamespace } from "@stackwright/proto/stackwright";
+import { listResourceHeads, tenancyOf } from "@stackwright/storage";
 import { expect, it } from "vitest";
 import { accountPlace, KINDS_GONE_WITH_ACCOUNTS } from "../../domain/kinds-of-accounts.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
@@ -46,10 +47,14 @@ it("an account is made, shown, changed by its entity tag, and listed beside thos
   expect(made.json).toMatchObject({ name: "acme", display_name: "Acme", deleting: false });
   expect((await make("acme")).json["code"]).toBe("name_taken");
   expect((await make("default")).json["code"]).toBe("name_taken");
-  expect((await make("Stackwright")).status).toBe(422);
-  expect((await make("a.b")).status).toBe(400);
+  expect((await make("stackwright")).status).toBe(422);
+  // None is made that a sign-in could not name.
+  for (const name of ["a.b", "Shop", "a".repeat(64), "-a"]) {
+    expect([name, (await make(name)).status]).toEqual([name, 400]);
+  }
+  expect((await make("a".repeat(63))).status).toBe(201);
   await server.credentials.createToken({ account: "older", roles: ["reader"] });
-  expect(await names()).toEqual(["acme", "default", "older"]);
+  expect(await names()).toEqual(["a".repeat(63), "acme", "default", "older"]);
   const at = "/api/v1/accounts/acme";
   const shown = await call("GET", at);
   expect(shown.json).toMatchObject({ description: "of the shop", contents: [] });
@@ -191,4 +196,43 @@ it("a deletion that was interrupted is shown, keeps others from making tokens, a
   expect((await make("acme")).json["code"]).toBe("name_taken");
   expect((await remove("acme")).status).toBe(204);
   expect(await names()).toEqual(["default"]);
+});
+
+it("an account that is there by nothing but a variable set or a namespace is shown, and another one does not get its name", async () => {
+  const { call, make, names, remove, server, storage } = await start();
+  const { token } = await server.credentials.createToken({ account: "old", roles: ["admin"] });
+  const shared = { token, body: { name: "shared" } };
+  expect((await call("POST", "/api/v1/variable-sets", shared)).status).toBe(201);
+  for (const { actor } of await server.credentials.list("old")) {
+    await server.credentials.revoke(actor);
+  }
+  const namespace = RegistryNamespace.encode(
+    RegistryNamespace.create({ account: "publisher" }),
+  ).finish();
+  await storage.writeCAS({
+    id: {
+      uid: "n",
+      name: "acme",
+      type: { group: "stackwright", groupVersion: "v1", kind: "RegistryNamespace" },
+      tenancy: tenancyOf({ kind: "credentials" }),
+    },
+    version: "",
+    generation: "n",
+    metadata: {},
+    status: {},
+    data: {
+      typeUrl: "type.googleapis.com/stackwright.v1.RegistryNamespace",
+      value: namespace,
+    },
+  });
+  expect(await names()).toEqual(["default", "old", "publisher"]);
+  for (const [name, what] of [
+    ["old", "variable sets"],
+    ["publisher", "namespaces of published providers"],
+  ] as const) {
+    const shown = await call("GET", `/api/v1/accounts/${name}`);
+    expect(shown.json["contents"]).toEqual([{ what, count: 1 }]);
+    expect((await make(name)).json["code"]).toBe("name_taken");
+    expect((await remove(name)).json["code"]).toBe("not_empty");
+  }
 });

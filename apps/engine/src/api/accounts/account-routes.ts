@@ -1,8 +1,9 @@
 import { Account } from "@stackwright/proto/stackwright";
-import { checkAccount, isStorageError, readStored } from "@stackwright/storage";
+import { readStored } from "@stackwright/storage";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
 import { accountContents } from "../../accounts/account-contents.ts";
+import { isAccountName } from "../../accounts/account-name.ts";
 import { deleteAccount } from "../../accounts/delete-account.ts";
 import { isKnownAccount, listAccountNames } from "../../accounts/known-accounts.ts";
 import { accountPlace } from "../../domain/kinds-of-accounts.ts";
@@ -54,7 +55,7 @@ export function accountRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     const { account } = request.params;
     const principal = principalOf(request);
     const isSeen = account === principal.account || isSiteAdmin(principal);
-    if (isSeen && isName(account) && (await isKnownAccount(parts, account))) return account;
+    if (isSeen && isAccountName(account) && (await isKnownAccount(parts, account))) return account;
     throw new ServerError("not_found", `there is no account "${account}"`);
   };
 
@@ -101,7 +102,7 @@ export function accountRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     },
     async (request, reply) => {
       const { name, ...settings } = request.body;
-      if (!isName(name)) {
+      if (!isAccountName(name)) {
         throw new ServerError("unprocessable", `"${name}" is reserved for the server itself`);
       }
       const made = await transact(parts.audited(request), async (tx) => {
@@ -181,7 +182,7 @@ export function accountRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         { params: AccountParams, headers: MatchHeader },
         {
           ...CHANGED,
-          409: "something is left in it, users of a sign-in are of it, or it is that of the caller",
+          409: "something is left in it, another deletion of it began meanwhile, users of a sign-in are of it, or it is that of the caller",
         },
       ),
       config: ofSite,
@@ -243,15 +244,4 @@ export function accountRoutes(fastify: FastifyInstance, parts: ApiParts): void {
 function requireSeen(request: FastifyRequest, generation: string | undefined): void {
   if (generation === undefined && request.headers["if-match"] === "*") return;
   requireMatch(request, generation);
-}
-
-/** Whether an account can have a name: that of the server itself is reserved. */
-function isName(account: string): boolean {
-  try {
-    checkAccount(account);
-    return true;
-  } catch (error) {
-    if (!isStorageError(error, "STORAGE_INVALID_ARGUMENT")) throw error;
-    return false;
-  }
 }

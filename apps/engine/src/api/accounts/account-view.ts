@@ -8,6 +8,12 @@ export const AccountName = Type.String({
   description: "name of an account",
 });
 
+/** What a new account can be called: nothing that no sign-in could name. */
+const NewAccountName = Type.String({
+  pattern: "^[a-z0-9][a-z0-9-]{0,62}$",
+  description: 'up to 63 lower case letters, digits and "-"; it does not begin with "-"',
+});
+
 const view = {
   name: Type.String(),
   display_name: Type.String(),
@@ -35,7 +41,7 @@ const settings = {
   description: Type.Optional(Type.String({ maxLength: 1_024 })),
 };
 export const NewAccount = Type.Object(
-  { name: AccountName, ...settings },
+  { name: NewAccountName, ...settings },
   { additionalProperties: false, title: "NewAccount" },
 );
 export const AccountSettings = Type.Object(settings, {
