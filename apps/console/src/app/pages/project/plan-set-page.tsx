@@ -5,13 +5,14 @@ import { Link } from "@tanstack/react-router";
 import { PhaseBadge } from "../../parts/phase-badge.tsx";
 import { Loaded } from "../../parts/states.tsx";
 import { TableScroll } from "../../parts/table-scroll.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Time, useNow } from "../../parts/time.tsx";
 import { usePath } from "../../parts/use-address.ts";
 import { PlanTab } from "../../plan/plan-tab.tsx";
 import { useServer } from "../../session/server-context.tsx";
 import { stackPath } from "../use-place.ts";
 import { PlanSetActions } from "./plan-set-actions.tsx";
 import { isMoving } from "./plan-sets-tab.tsx";
+import { approvalsOf } from "./set-approvals.ts";
 
 /** How often a set is read that changes by itself. */
 const LOOK_MS = 1_000;
@@ -70,7 +71,9 @@ export function PlanSetPage() {
 }
 
 function Approvals({ set }: { readonly set: PlanSet }) {
-  const { approvals, required_approvals: required, exclude_author: others } = set;
+  const nowMs = useNow();
+  const { required_approvals: required, exclude_author: others } = set;
+  const approvals = approvalsOf(set, nowMs);
   const { approval_expires_at: until } = set;
   if (set.mode === "plan_only") return null;
   return (
