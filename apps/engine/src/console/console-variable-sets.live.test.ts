@@ -53,6 +53,11 @@ it("an administrator makes, changes and deletes a variable set of the account an
   expect(await page.content()).not.toContain(SECRET);
   await press("Change PASSWORD");
   expect(await dialog.getByLabel("Value").inputValue()).toBe("");
+  // Saved without a value, it would be replaced by nothing.
+  const save = dialog.getByRole("button", { name: "Save" });
+  expect(await save.isDisabled()).toBe(true);
+  await dialog.getByLabel("Value").fill("another");
+  expect(await save.isDisabled()).toBe(false);
   await dialog.getByRole("button", { name: "Back" }).click();
   await judgeNarrow(page, "variable-set");
 
@@ -84,10 +89,16 @@ it("an administrator makes, changes and deletes a variable set of the account an
   });
   expect(other.status).toBe(200);
   await dialog.getByLabel("What it is for").fill("mine");
-  await dialog.getByRole("button", { name: "Save" }).click();
+  await save.click();
   await dialog.getByText("changed since it was read").waitFor();
+  // Nor when the page has shown the change behind the dialog.
+  await page.getByText("of another user").waitFor();
+  const answered = page.waitForResponse((one) => one.request().method() === "PATCH");
+  await save.click();
+  expect((await answered).status()).toBe(412);
   await dialog.getByRole("button", { name: "Back" }).click();
   await page.getByText("of another user").waitFor();
+  expect(await shown()).toMatchObject([{ description: "of another user" }]);
 
   await page.goto(`${server.url}/console/p/default`);
   await page.getByRole("main").getByRole("link", { name: "shared" }).click();

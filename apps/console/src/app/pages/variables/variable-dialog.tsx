@@ -47,7 +47,8 @@ export function VariableDialog({ variable, save, onSettled, onClose }: VariableD
       title={variable.isNew ? "Add a variable" : `Change ${variable.key}`}
       confirm="Save"
       isBusy={saving.isPending}
-      isReady={draft.key !== ""}
+      // The value of a sensitive one is not known here, so that a draft without one would replace it by nothing.
+      isReady={draft.key !== "" && !(variable.sensitive && draft.value === "")}
       onConfirm={() => saving.mutate()}
       onClose={onClose}
       problem={saving.error !== null && <ProblemBox error={saving.error} />}

@@ -20,12 +20,13 @@ interface ShownSet {
   readonly etag: string | undefined;
 }
 
-/** What is asked before something is changed. */
-type Question =
+type Topic =
   | { readonly about: "settings" }
   | { readonly about: "deletion" }
   | { readonly about: "variable"; readonly variable: EditedVariable }
   | { readonly about: "removal"; readonly variable: SetVariable };
+/** What is asked before something is changed, with the set as it was shown then: a later version was not seen by who answers. */
+type Question = Topic & { readonly shown: ShownSet };
 
 /** A variable set of the account: what it is for, and its variables. */
 export function VariableSetPage() {
@@ -61,6 +62,7 @@ function VariableSet({ shown }: { readonly shown: ShownSet }) {
     disabled: !isAllowed,
     title: isAllowed ? undefined : "This needs the role admin of the account.",
   };
+  const ask = (topic: Topic): void => setQuestion({ ...topic, shown });
   const close = (): void => setQuestion(undefined);
   return (
     <>
@@ -87,14 +89,14 @@ function VariableSet({ shown }: { readonly shown: ShownSet }) {
           )}
         </dl>
         <div className="actions">
-          <button type="button" {...locked} onClick={() => setQuestion({ about: "settings" })}>
+          <button type="button" {...locked} onClick={() => ask({ about: "settings" })}>
             Change…
           </button>
           <button
             type="button"
             className="danger"
             {...locked}
-            onClick={() => setQuestion({ about: "deletion" })}
+            onClick={() => ask({ about: "deletion" })}
           >
             Delete the set…
           </button>
@@ -106,7 +108,7 @@ function VariableSet({ shown }: { readonly shown: ShownSet }) {
           <button
             type="button"
             {...locked}
-            onClick={() => setQuestion({ about: "variable", variable: NEW_VARIABLE })}
+            onClick={() => ask({ about: "variable", variable: NEW_VARIABLE })}
           >
             Add a variable…
           </button>
@@ -116,16 +118,16 @@ function VariableSet({ shown }: { readonly shown: ShownSet }) {
             <p>Its stacks get the variables that are added here with their next runs.</p>
           </Empty>
         ) : (
-          <Variables set={set} isAllowed={isAllowed} ask={setQuestion} />
+          <Variables set={set} isAllowed={isAllowed} ask={ask} />
         )}
       </section>
-      {question?.about === "settings" && <SetDialog shown={shown} onClose={close} />}
-      {question?.about === "deletion" && <DeleteSetDialog shown={shown} onClose={close} />}
+      {question?.about === "settings" && <SetDialog shown={question.shown} onClose={close} />}
+      {question?.about === "deletion" && <DeleteSetDialog shown={question.shown} onClose={close} />}
       {question?.about === "variable" && (
-        <SetVariableDialog shown={shown} variable={question.variable} onClose={close} />
+        <SetVariableDialog shown={question.shown} variable={question.variable} onClose={close} />
       )}
       {question?.about === "removal" && (
-        <RemoveVariableDialog shown={shown} variable={question.variable} onClose={close} />
+        <RemoveVariableDialog shown={question.shown} variable={question.variable} onClose={close} />
       )}
     </>
   );
@@ -134,7 +136,7 @@ function VariableSet({ shown }: { readonly shown: ShownSet }) {
 interface VariablesProps {
   readonly set: AccountVariableSet;
   readonly isAllowed: boolean;
-  readonly ask: (question: Question) => void;
+  readonly ask: (topic: Topic) => void;
 }
 
 function Variables({ set, isAllowed, ask }: VariablesProps) {
