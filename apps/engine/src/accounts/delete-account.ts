@@ -18,6 +18,7 @@ import {
   transact,
 } from "../queue/transaction.ts";
 import { accountContents, notEmpty, requireEmptyAccount } from "./account-contents.ts";
+import { readAccount, replaceDamaged } from "./account-record.ts";
 import { isKnownAccount } from "./known-accounts.ts";
 
 // Invariants:
@@ -57,7 +58,8 @@ export async function deleteAccount(
   }
   // The entry of the audit trail is in the step that ends the deletion.
   const unaudited = { ...parts, companion: undefined };
-  const mark = await markDeletion(unaudited, account, requireMatch);
+  const match = await matchOf(parts, account, requireMatch);
+  const mark = await markDeletion(unaudited, account, match);
   await revokeAll(parts, account);
   await removeKinds(storage, account, (kind) => OF_ACCESS.has(kind));
   await sleep(parts.clock, KNOWN_MS);
@@ -75,6 +77,24 @@ export async function deleteAccount(
   await revokeAll(parts, account);
   await removeKinds(storage, account, () => true);
   await transact(parts, async (tx) => tx.remove(await requireMarked(tx, account, mark)));
+}
+
+/** What a record has to be for the deletion: a damaged one is replaced before by one that can say of it. */
+async function matchOf(
+  parts: DeletionParts,
+  account: string,
+  requireMatch: (generation: string | undefined) => void,
+): Promise<(generation: string | undefined) => void> {
+  const { generation: former, isDamaged } = await readAccount(parts.storage, account);
+  if (!isDamaged) return requireMatch;
+  requireMatch(former);
+  await requireEmptyAccount(parts.storage, account);
+  const replaced = await replaceDamaged(parts, account);
+  return (generation) => {
+    if (generation !== replaced) {
+      throw new ServerError("conflict", `the account "${account}" was changed meanwhile`);
+    }
+  };
 }
 
 /** What a record says of the deletion that began last; no two have the same. */

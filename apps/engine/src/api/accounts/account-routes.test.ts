@@ -236,3 +236,29 @@ it("an account that is there by nothing but a variable set or a namespace is sho
     expect((await remove(name)).json["code"]).toBe("not_empty");
   }
 });
+
+it.each([
+  ["of another kind", { typeUrl: "damaged", value: new Uint8Array() }],
+  [
+    "cut",
+    {
+      typeUrl: "type.googleapis.com/stackwright.v1.Account",
+      value: new Uint8Array([255, 255, 255]),
+    },
+  ],
+])("an account whose record is %s is shown without details, and deleted", {
+  timeout: 30_000,
+}, async (_what, data) => {
+  const { call, make, remove, storage, names } = await start();
+  await make("acme", { description: "of the shop" });
+  await make("other");
+  const id = { uid: "", type: SERVER_KINDS.account.type, ...accountPlace("acme") };
+  const found = await storage.read("strong", id);
+  await storage.writeCAS({ ...found, generation: "g", data });
+  expect(await names()).toEqual(["acme", "default", "other"]);
+  const shown = await call("GET", "/api/v1/accounts/acme");
+  expect(shown.json).toMatchObject({ name: "acme", description: "", contents: [] });
+  expect((await remove("acme", { "if-match": '"other"' })).status).toBe(412);
+  expect((await remove("acme", { "if-match": String(shown.headers.get("etag")) })).status).toBe(204);
+  expect(await names()).toEqual(["default", "other"]);
+});

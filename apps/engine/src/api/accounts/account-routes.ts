@@ -1,16 +1,15 @@
 import { Account } from "@stackwright/proto/stackwright";
-import { readStored } from "@stackwright/storage";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
 import { accountContents } from "../../accounts/account-contents.ts";
 import { isAccountName } from "../../accounts/account-name.ts";
+import { readAccount } from "../../accounts/account-record.ts";
 import { deleteAccount } from "../../accounts/delete-account.ts";
 import { isKnownAccount, listAccountNames } from "../../accounts/known-accounts.ts";
 import { accountPlace } from "../../domain/kinds-of-accounts.ts";
-import { decodeRecord } from "../../domain/record-kind.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
-import { idOf, transact } from "../../queue/transaction.ts";
+import { transact } from "../../queue/transaction.ts";
 import { MadeToken } from "../access/access-view.ts";
 import { type ApiParts, etagOf, MatchHeader, requireMatch, routeSchema } from "../api-parts.ts";
 import { isSiteAdmin } from "../api-roles.ts";
@@ -43,13 +42,6 @@ export function accountRoutes(fastify: FastifyInstance, parts: ApiParts): void {
   const ofSite = { access: "site-admin" } as const;
   const ofAccount = { access: "account-admin" } as const;
 
-  const read = async (account: string) => {
-    const found = await readStored(storage, "strong", idOf(KIND, accountPlace(account)));
-    return {
-      message: found ? decodeRecord(KIND, found) : Account.create({ name: account }),
-      generation: found?.generation,
-    };
-  };
   /** The account of a request, where its caller may know of it. */
   const accountOf = async (request: FastifyRequest<InAccount>): Promise<string> => {
     const { account } = request.params;
@@ -80,7 +72,7 @@ export function accountRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const names = (await listAccountNames(parts)).filter((name) => name > after);
       const shown = names.slice(0, limit);
       const accounts = await Promise.all(
-        shown.map(async (name) => accountViewOf((await read(name)).message)),
+        shown.map(async (name) => accountViewOf((await readAccount(storage, name)).message)),
       );
       const last = shown.at(-1);
       if (names.length <= limit || last === undefined) return { accounts };
@@ -138,7 +130,7 @@ export function accountRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     },
     async (request, reply) => {
       const account = await accountOf(request);
-      const { message, generation } = await read(account);
+      const { message, generation } = await readAccount(storage, account);
       if (generation !== undefined) reply.header("etag", etagOf(generation));
       const contents = await accountContents(storage, account);
       return { ...accountViewOf(message), contents: [...contents] };
@@ -221,7 +213,7 @@ export function accountRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     },
     async (request, reply) => {
       const account = await accountOf(request);
-      const { deletingAtMs } = (await read(account)).message;
+      const { deletingAtMs } = (await readAccount(storage, account)).message;
       if (deletingAtMs > 0n) {
         throw new ServerError("conflict", `the account "${account}" is being deleted`);
       }
