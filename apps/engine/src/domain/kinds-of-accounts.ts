@@ -26,6 +26,8 @@ const CONTENTS: Readonly<Record<string, string>> = Object.freeze({
   PublishedRelease: "published versions of providers",
 });
 
+/** Settings whose record stays when they are emptied: then it keeps nothing, and goes with the account. */
+const EMPTIED: ReadonlySet<string> = new Set(["NotificationSettings", "RunHooks"]);
 /** What says what was done in the account stays as long as ever: it is no part of what users made. */
 const STAYING: ReadonlySet<string> = new Set(["AuditEntry", "AuditOrder", "AuditSegment"]);
 /** What lies with the server rather than in an account. Credentials are revoked by themselves. */
@@ -60,7 +62,8 @@ export const KINDS_GONE_WITH_ACCOUNTS: readonly ResourceType[] = [
     ...ENGINE_KINDS,
   ]),
 ]
-  .filter((kind) => !(kind in CONTENTS) && !STAYING.has(kind) && !OF_SERVER.has(kind))
+  .filter((kind) => !(kind in CONTENTS) || EMPTIED.has(kind))
+  .filter((kind) => !STAYING.has(kind) && !OF_SERVER.has(kind))
   // It goes last, by itself.
   .filter((kind) => kind !== SERVER_KINDS.account.type.kind)
   .map(typeOf);

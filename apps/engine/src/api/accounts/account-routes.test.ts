@@ -246,19 +246,52 @@ it.each([
       value: new Uint8Array([255, 255, 255]),
     },
   ],
-])("an account whose record is %s is shown without details, and deleted", {
-  timeout: 30_000,
-}, async (_what, data) => {
-  const { call, make, remove, storage, names } = await start();
-  await make("acme", { description: "of the shop" });
-  await make("other");
-  const id = { uid: "", type: SERVER_KINDS.account.type, ...accountPlace("acme") };
-  const found = await storage.read("strong", id);
-  await storage.writeCAS({ ...found, generation: "g", data });
-  expect(await names()).toEqual(["acme", "default", "other"]);
-  const shown = await call("GET", "/api/v1/accounts/acme");
-  expect(shown.json).toMatchObject({ name: "acme", description: "", contents: [] });
-  expect((await remove("acme", { "if-match": '"other"' })).status).toBe(412);
-  expect((await remove("acme", { "if-match": String(shown.headers.get("etag")) })).status).toBe(204);
-  expect(await names()).toEqual(["default", "other"]);
+])(
+  "an account whose record is %s is shown without details, and deleted",
+  {
+    timeout: 30_000,
+  },
+  async (_what, data) => {
+    const { call, make, remove, storage, names } = await start();
+    await make("acme", { description: "of the shop" });
+    await make("other");
+    const id = { uid: "", type: SERVER_KINDS.account.type, ...accountPlace("acme") };
+    const found = await storage.read("strong", id);
+    await storage.writeCAS({ ...found, generation: "g", data });
+    expect(await names()).toEqual(["acme", "default", "other"]);
+    const shown = await call("GET", "/api/v1/accounts/acme");
+    expect(shown.json).toMatchObject({ name: "acme", description: "", contents: [] });
+    expect((await remove("acme", { "if-match": '"other"' })).status).toBe(412);
+    expect((await remove("acme", { "if-match": String(shown.headers.get("etag")) })).status).toBe(
+      204,
+    );
+    expect(await names()).toEqual(["default", "other"]);
+  },
+);
+
+it("settings that were emptied keep no account, and go with it", { timeout: 30_000 }, async () => {
+  const { call, make, tokenFor, remove, stored, names } = await start();
+  await make("acme");
+  const token = await tokenFor("acme");
+  const hooks = async (given: readonly object[], headers = {}) =>
+    call("PUT", "/api/v1/projects/web/hooks", { token, headers, body: { hooks: given } });
+  const hook = { name: "a", stage: "before_plan", command: ["true"] };
+  expect((await hooks([hook])).status).toBe(200);
+  const at = "/api/v1/projects/web/notifications";
+  const destination = { name: "ops", kind: "webhook", url: "https://example.com/" };
+  expect((await call("POST", at, { token, body: destination })).status).toBe(201);
+  const contents = async () => (await call("GET", "/api/v1/accounts/acme")).json["contents"];
+  expect(await contents()).toEqual([
+    { what: "hooks of runs", count: 1 },
+    { what: "projects with destinations of notifications", count: 1 },
+  ]);
+  expect((await hooks([], ANY)).status).toBe(200);
+  expect((await call("DELETE", `${at}/ops`, { token, headers: ANY })).status).toBe(204);
+  expect(await contents()).toEqual([]);
+  expect(await stored("acme")).toEqual(
+    expect.arrayContaining(["NotificationSettings", "RunHooks"]),
+  );
+  expect((await remove("acme")).status).toBe(204);
+  expect(await stored("acme")).toEqual([]);
+  expect(await names()).toEqual(["default"]);
 });
