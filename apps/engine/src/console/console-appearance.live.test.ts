@@ -33,6 +33,16 @@ it("every page is for all eyes and fingers: enlarged, in the colors of the syste
     await page.locator("h1, .problem").first().waitFor();
     await isLoaded(page);
   };
+  /** Tables measure themselves after a change of the size: what they make of it is judged, or that they make nothing of it. */
+  const resize = async (width: number, height: number): Promise<void> => {
+    await page.setViewportSize({ width, height });
+    const areReached = page.waitForFunction(
+      '[...document.querySelectorAll(".table-scroll")].every((box) => box.scrollWidth <= box.clientWidth || box.hasAttribute("tabindex"))',
+      undefined,
+      { timeout: 10_000 },
+    );
+    await areReached.catch(() => undefined);
+  };
   const found: string[] = [];
   for (const name of Object.keys(pages)) {
     const note = (texts: readonly string[], how = ""): void => {
@@ -43,7 +53,7 @@ it("every page is for all eyes and fingers: enlarged, in the colors of the syste
     await page.emulateMedia({ reducedMotion: "reduce" });
     note(await movingElements(page), ", without motion:");
     // High enough that the bar at the bottom lies over nothing, which a reader would scroll to.
-    await page.setViewportSize({ width: 320, height: 4_000 });
+    await resize(320, 4_000);
     note(await smallTargets(page), ":");
     note(await overflowingTexts(page), ", narrow:");
     await page.emulateMedia({ colorScheme: "dark" });
@@ -52,7 +62,7 @@ it("every page is for all eyes and fingers: enlarged, in the colors of the syste
       await page.emulateMedia({ forcedColors: "active" });
       note(await violationsOf(page), ", colors of the system:");
     }
-    await page.setViewportSize({ width: 1440, height: 900 });
+    await resize(1_440, 900);
     await page.emulateMedia({ forcedColors: "none", colorScheme: "light" });
     note(await violationsOf(page), ", light:");
   }
