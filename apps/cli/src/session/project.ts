@@ -83,14 +83,8 @@ export async function loadProject(
   if (stats?.isDirectory() !== true) {
     throw new CommandError(`There is no folder "${directory}".`);
   }
-  const { HOME } = context.env;
-  const machine = {
-    workingDirectory: context.workingDirectory,
-    home: HOME === undefined || HOME === "" ? homedir() : HOME,
-    bundleRoot: findBundleRoot(directory),
-  };
   const { joined, plugins } = await readJoinedProviders(directory);
-  const files = withFurther(createDirectoryFiles(directory, { machine }), further);
+  const files = withFurther(filesOf(context), further);
   const installation = await openModules(files, context, options);
   const configuration = await loadConfiguration(files, {
     packages: installation.packages,
@@ -107,6 +101,24 @@ export async function loadProject(
     context.terminal.writeError(wrapWords(`${line}\n`, context.terminal.columns));
   }
   return { directory, files, configuration, joined, plugins, modules, ...(tests && { tests }) };
+}
+
+/** The backend of the configuration of the directory. Nothing is installed or written for it, and no error of the configuration matters. */
+export async function readBackend(
+  context: CommandContext,
+): Promise<Project["configuration"]["root"]["config"]["backend"]> {
+  const early = await earlyValues({}, context);
+  const { root } = await loadConfiguration(filesOf(context), { early });
+  return root.config.backend;
+}
+
+function filesOf({ directory, workingDirectory, env: { HOME } }: CommandContext): BundleFiles {
+  const machine = {
+    workingDirectory,
+    home: HOME === undefined || HOME === "" ? homedir() : HOME,
+    bundleRoot: findBundleRoot(directory),
+  };
+  return createDirectoryFiles(directory, { machine });
 }
 
 /** What is known of variables before anything is loaded. What is wrong with it is reported where all values are read. */

@@ -4,7 +4,7 @@ import { hasErrors } from "@stackwright/lang";
 import type { CommandContext } from "../command-context.ts";
 import { showDiagnostics } from "../render/show-diagnostics.ts";
 import { refuseHandedBack } from "./handed-back.ts";
-import { loadProject, type Project } from "./project.ts";
+import { type Project, readBackend } from "./project.ts";
 import { openReader, type Session, type StoreOptions } from "./session.ts";
 import { stackName } from "./stack-name.ts";
 
@@ -37,7 +37,7 @@ export async function requireAdopted(
 
 /**
  * Refuses to show a stack without any revision as empty where another command keeps its state, as a script would take that
- * for true. `ENGINE_STATE_NOT_ADOPTED`. Where there only may be a state, as with a backend, it is a warning.
+ * for true. `ENGINE_STATE_NOT_ADOPTED`. Where there only may be a state, as with a backend that no command was initialised with, it is a warning.
  */
 export async function requireAdoptedToRead(
   session: Session | undefined,
@@ -49,8 +49,10 @@ export async function requireAdoptedToRead(
     if (session.stack.adoption !== undefined) return;
     if ((await session.stateOf(session.stack).head({ signal })).revision > 0n) return;
   }
-  const project = await loadProject(context, new Map(), { offline: true, quiet: true });
-  const detection = detectFor(project, options, context);
+  const { directory, env } = context;
+  const backend = await readBackend(context);
+  const stack = stackName(context, options);
+  const detection = detectAdoption({ directory, env, backend, stack });
   if (detection.verdict === "none") return;
   const error = notAdopted(
     detection,

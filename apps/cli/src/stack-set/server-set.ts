@@ -6,6 +6,7 @@ import { withServerErrors } from "../runs/open-server.ts";
 import { packWithModules } from "../runs/pack-configuration.ts";
 import { openServerProject, type ServerProjectOptions } from "../runs/run-place.ts";
 import { withheldNote } from "../runs/withheld-note.ts";
+import { approvalsText } from "./approvals-text.ts";
 import { failed, followSet, isApproved, noChanges, type OpenSet, showPlans } from "./follow-set.ts";
 import { setFolders } from "./set-folders.ts";
 
@@ -81,9 +82,8 @@ async function changeOnServer(
       { signal },
     );
     if (approved.phase === "awaiting_approval") {
-      const { approvals, required_approvals: required } = approved;
       terminal.write(
-        `Approved. The plan set ${planned.id} has ${approvals.length} of ${required} approvals; it is applied once it has all.\n`,
+        `Approved. The plan set ${planned.id} has ${approvalsText(approved, Date.now())}; it is applied once it has all.\n`,
       );
       return EXIT.changes;
     }

@@ -7,6 +7,7 @@ import { withServerErrors } from "../runs/open-server.ts";
 import { openServerProject, type ServerProjectOptions } from "../runs/run-place.ts";
 import { cannotAsk } from "../terminal/cannot-ask.ts";
 import { printable } from "../terminal/printable.ts";
+import { approvalsText } from "./approvals-text.ts";
 import { failed, followSet, isApproved, type OpenSet, showPlans } from "./follow-set.ts";
 
 /** Lists the latest plan sets of a project. */
@@ -82,8 +83,7 @@ export async function planSetsApprove(
     const place = { project: open.project, plan_set: set.id };
     const { data: approved } = await open.client.approvePlanSet({ ...place, body }, { signal });
     if (approved.phase === "awaiting_approval") {
-      const { approvals, required_approvals: required } = approved;
-      write(open, options, approved, `It has ${approvals.length} of ${required} approvals.`);
+      write(open, options, approved, `It has ${approvalsText(approved, Date.now())}.`);
       return EXIT.ok;
     }
     const ended = await followSet(open, approved, options.json);

@@ -1,5 +1,5 @@
 import { AccountVariableSet } from "@stackwright/proto/stackwright";
-import { type ResourceId, readStored, type StorageBackend } from "@stackwright/storage";
+import { type ResourceId, readStored, type StorageBackend, tenancyOf } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { expect, it } from "vitest";
 import { accountPlace } from "../domain/kinds-of-accounts.ts";
@@ -123,13 +123,56 @@ it("the step that removes the record has the entry of the audit trail, and a ref
   expect(written).toEqual(["entry"]);
 });
 
+it("a deletion that stalled removes nothing of a later account of the name", async () => {
+  const { begin, parts, put, clock, live, stored, onList } = await start();
+  const stalled = begin();
+  await expect.poll(() => live).toEqual([]);
+  await settle();
+  const user = { tenancy: PLACE.tenancy, name: "lea" };
+  // After the pause, when the account has been found empty and its credentials are listed once more.
+  onList(async () => {
+    await remove(parts.storage);
+    await put(SERVER_KINDS.account, PLACE, { ...named(), displayName: "new" });
+    await put(SERVER_KINDS.user, user, SERVER_KINDS.user.codec.decode(new Uint8Array()));
+  });
+  const conflict = expect(stalled).rejects.toMatchObject({ code: "conflict" });
+  await clock.advance(5_000);
+  await conflict;
+  expect(await stored()).toMatchObject({ displayName: "new", deletingAtMs: 0n });
+  const id = { uid: "", type: SERVER_KINDS.user.type, ...user };
+  expect(await readStored(parts.storage, "strong", id)).toBeDefined();
+});
+
+it("what a command waits for that a user of the account agreed to goes with it, and that of others stays", async () => {
+  const { begin, parts, put, clock, live } = await start();
+  const kind = SERVER_KINDS.deviceLogin;
+  const tenancy = tenancyOf({ kind: "site" });
+  for (const account of ["acme", "other"]) {
+    const login = { ...kind.codec.decode(new Uint8Array()), account };
+    await put(kind, { tenancy, name: `login-${account}` }, login);
+  }
+  const removal = begin();
+  await expect.poll(() => live).toEqual([]);
+  await settle();
+  await clock.advance(5_000);
+  await removal;
+  const left = await parts.storage.list("strong", kind.type, tenancy, "");
+  expect(left.map(({ id }) => id.name)).toEqual(["login-other"]);
+});
+
 /** The account of a server with one credential, and deletions of it. */
 async function start() {
   const { parts, put, clock } = createRunFixture(createMemoryStorage());
   await put(SERVER_KINDS.account, PLACE, named());
   const live = ["token-1"];
+  let atList: (() => Promise<void>) | undefined;
   const credentials = {
-    list: async () => live.map((actor) => ({ actor, account: "acme" })) as never,
+    list: async () => {
+      const act = atList;
+      atList = undefined;
+      await act?.();
+      return live.map((actor) => ({ actor, account: "acme" })) as never;
+    },
     revoke: async (actor: string) => void live.splice(live.indexOf(actor), 1),
   };
   const begin = async (companion?: Companion) =>
@@ -138,7 +181,8 @@ async function start() {
     const found = await readStored(parts.storage, "strong", ID);
     return found && SERVER_KINDS.account.codec.decode(found.data?.value ?? new Uint8Array());
   };
-  return { parts, put, clock, live, begin, stored };
+  const onList = (act: () => Promise<void>): void => void (atList = act);
+  return { parts, put, clock, live, begin, stored, onList };
 }
 
 /** Removes a record, by default that of the account, as the end of another deletion does. */

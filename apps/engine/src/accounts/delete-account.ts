@@ -2,15 +2,18 @@ import { sleep } from "@stackwright/base/clock";
 import type { Account } from "@stackwright/proto/stackwright";
 import { type CredentialStore, isRegistryError } from "@stackwright/registry";
 import {
+  type Guard,
   isStorageError,
   listResourceHeads,
   type ResourceHead,
   type StorageBackend,
+  tenancyOf,
   WILDCARD,
 } from "@stackwright/storage";
 import { accountPlace, KINDS_GONE_WITH_ACCOUNTS } from "../domain/kinds-of-accounts.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { listReadable } from "../queue/list-readable.ts";
 import {
   type StoredRow,
   type Transaction,
@@ -60,10 +63,20 @@ export async function deleteAccount(
   const unaudited = { ...parts, companion: undefined };
   const match = await matchOf(parts, account, requireMatch);
   const mark = await markDeletion(unaudited, account, match);
-  await revokeAll(parts, account);
-  await removeKinds(storage, account, (kind) => OF_ACCESS.has(kind));
+  /** What is removed has to be of this deletion still: of a later account of the name nothing is. */
+  const guard = async (): Promise<Guard> => {
+    const { resource } = await transact(unaudited, async (tx) => requireMarked(tx, account, mark));
+    return { id: resource.id, version: resource.version };
+  };
+  const removeAll = async (isChosen: (kind: string) => boolean): Promise<void> => {
+    await guard();
+    await revokeAll(parts, account);
+    await removeDeviceLogins(storage, account, await guard());
+    await removeKinds(storage, account, { isChosen, guard: await guard() });
+  };
+  await removeAll((kind) => OF_ACCESS.has(kind));
   await sleep(parts.clock, KNOWN_MS);
-  await transact(unaudited, async (tx) => requireMarked(tx, account, mark));
+  await guard();
   try {
     await requireEmptyAccount(storage, account);
   } catch (error) {
@@ -74,8 +87,7 @@ export async function deleteAccount(
     throw error;
   }
   // Those that were made in the meantime by another one with the role.
-  await revokeAll(parts, account);
-  await removeKinds(storage, account, () => true);
+  await removeAll(() => true);
   await transact(parts, async (tx) => tx.remove(await requireMarked(tx, account, mark)));
 }
 
@@ -157,18 +169,32 @@ async function revokeAll(
   }
 }
 
+/** Removes what commands wait for that a user of the account agreed to: the next one of the name would give it to them. */
+async function removeDeviceLogins(
+  storage: StorageBackend,
+  account: string,
+  guard: Guard,
+): Promise<void> {
+  const kind = SERVER_KINDS.deviceLogin;
+  const site = tenancyOf({ kind: "site" });
+  const found = await listReadable(storage, kind, site, { onDamaged: () => undefined });
+  for (const { id, version, message } of found) {
+    if (message.account === account) await remove(storage, { id, version }, guard);
+  }
+}
+
 /** Removes what goes with an account, of the kinds that are chosen. */
 async function removeKinds(
   storage: StorageBackend,
   account: string,
-  isChosen: (kind: string) => boolean,
+  { isChosen, guard }: { readonly isChosen: (kind: string) => boolean; readonly guard: Guard },
 ): Promise<void> {
   const where = { partition: account, peerName: WILDCARD, namespace: WILDCARD };
   for (const type of KINDS_GONE_WITH_ACCOUNTS.filter(({ kind }) => isChosen(kind))) {
     for (let pass = 1; pass <= PASSES; pass += 1) {
       let found: Pick<ResourceHead, "id" | "version">[] = [];
       const removeFound = async (): Promise<void> => {
-        await Promise.all(found.map(async (one) => remove(storage, one)));
+        await Promise.all(found.map(async (one) => remove(storage, one, guard)));
         found = [];
       };
       let isEmpty = true;
@@ -194,10 +220,14 @@ async function removeKinds(
 async function remove(
   storage: StorageBackend,
   { id, version }: Pick<ResourceHead, "id" | "version">,
+  guard: Guard,
 ): Promise<void> {
   try {
-    await storage.batch([{ kind: "delete", id, version }]);
+    await storage.batch([{ kind: "delete", id, version }], { guards: [guard] });
   } catch (error) {
+    if (isStorageError(error, "STORAGE_GUARD_FAILED")) {
+      throw new ServerError("conflict", "the account was changed during its deletion");
+    }
     // It was written meanwhile, and is found again.
     if (!isStorageError(error, "STORAGE_CAS_FAILURE", "STORAGE_WRONG_UID")) throw error;
   }

@@ -20,6 +20,8 @@ interface KnownParts {
 const SIGNS: readonly ResourceType[] = [
   SERVER_KINDS.account.type,
   SERVER_KINDS.user.type,
+  SERVER_KINDS.team.type,
+  SERVER_KINDS.roleBinding.type,
   ...CONTENTS_OF_ACCOUNTS.map(({ type }) => type),
 ];
 

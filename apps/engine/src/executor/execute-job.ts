@@ -499,12 +499,14 @@ function replacedValue(name: string): Diagnostic {
   };
 }
 
-function contestedVariable({ key, scope, set, others }: ContestedVariable): Diagnostic {
+function contestedVariable(contested: ContestedVariable): Diagnostic {
+  const { key, category, scope, set, others, isEnforced } = contested;
+  const also = isEnforced ? "" : ", or give it to the stack";
   const named = others.map((other) => `"${other}"`).join(", ");
   return {
     severity: "warning",
     code: "ENGINE_CONFIG",
     summary: "Variable in several variable sets",
-    detail: `"${key}" is in the set "${set}" of the ${scope}, and in ${named}, which ${others.length === 1 ? "is" : "are"} of the same place and as strong. The first by name wins, which is "${set}". Keep it in one of them, or give it to the stack.`,
+    detail: `"${key}" (${category}) is in the set "${set}" of the ${scope}, and in ${named}, which ${others.length === 1 ? "is" : "are"} of the same place and as strong. The first by name wins, which is "${set}". Keep it in one of them${also}.`,
   };
 }

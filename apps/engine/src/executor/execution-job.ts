@@ -9,6 +9,9 @@ import type { RunClaim } from "../queue/claim.ts";
 export interface ContestedVariable {
   readonly key: string;
   readonly scope: "project" | "account";
+  readonly category: "terraform" | "env";
+  /** Whether the sets have priority: the stack has no other value then. */
+  readonly isEnforced: boolean;
   /** The set that wins. */
   readonly set: string;
   readonly others: readonly string[];

@@ -32,13 +32,16 @@ it.each([
 it("a plan says which variable set wins where several are as strong", async () => {
   const events: RunLogEvent[] = [];
   const onEvent = (event: RunLogEvent): undefined => void events.push(event);
-  const contested = { key: "region", scope: "project", set: "a", others: ["b", "c"] } as const;
+  const place = { scope: "project", set: "a", others: ["b", "c"] } as const;
+  const contested = { key: "region", category: "terraform", isEnforced: true, ...place } as const;
   const job = await testJob({ step: "plan", contestedVariables: [contested] });
   await executeJob(job, { onEvent } as unknown as ExecutionHost, signals, {} as JobGround);
   expect(events.filter(({ type }) => type === "diagnostic")).toEqual([
     expect.objectContaining({
       severity: "warning",
-      detail: expect.stringMatching(/^"region" is in the set "a" of the project, and in "b", "c"/),
+      detail: expect.stringMatching(
+        /^"region" \(terraform\) is in the set "a" of the project, and in "b", "c", .* Keep it in one of them\.$/,
+      ),
     }),
   ]);
 });

@@ -37,7 +37,7 @@ import { CONFIGURATION, createRunFixture } from "../testing/run-fixture.ts";
 import { advanceOpenSets } from "./advance-open-sets.ts";
 import { advancePlanSet } from "./advance-plan-set.ts";
 import { createPlanSet } from "./create-plan-set.ts";
-import { approvePlanSet, cancelPlanSet } from "./decide-plan-set.ts";
+import { approvePlanSet, cancelPlanSet, discardPlanSet } from "./decide-plan-set.ts";
 import { notePlannedRead } from "./note-planned-read.ts";
 import { placeOfSet, runOfMember } from "./plan-set-reference.ts";
 
@@ -297,6 +297,11 @@ describe("the time for the approval of a set", () => {
     expect([await phase(runs[0]), await phase(runs[1])]).toEqual(["discarded", "discarded"]);
     expect((await read(runs[0]))?.reasonCode).toBe("approval_expired");
     await expect(approve()).rejects.toMatchObject({ code: "approval_expired" });
+    for (const end of [discardPlanSet, cancelPlanSet]) {
+      await expect(end(parts, reference, { actor: "ben" })).rejects.toMatchObject({
+        code: "run_ended",
+      });
+    }
     await sweepQueues(parts);
     expect(await listTickets(parts)).toEqual([]);
   });

@@ -33,7 +33,7 @@ export async function approvePlanSet(
   { actor, digest, comment = "" }: NewSetApproval,
 ): Promise<void> {
   await transact(parts, async (tx) => {
-    const row = await openSet(tx, reference);
+    const row = await openSet(tx, reference, { isApproved: true });
     const { message: set } = row;
     requireSetTime(set, tx.nowMs);
     if (set.phase !== PlanSet_Phase.PHASE_AWAITING_APPROVAL) throw notNow(set);
@@ -107,14 +107,18 @@ export async function cancelPlanSet(
   });
 }
 
-/** `not_found`, or `run_ended` for a set that has ended. */
-async function openSet(tx: Transaction, reference: PlanSetReference): Promise<StoredRow<PlanSet>> {
+/** `not_found`, or `run_ended` for a set that has ended; where it is to be approved and ended by its time, `approval_expired`. */
+async function openSet(
+  tx: Transaction,
+  reference: PlanSetReference,
+  { isApproved = false }: { readonly isApproved?: boolean } = {},
+): Promise<StoredRow<PlanSet>> {
   const row = await tx.find(SERVER_KINDS.planSet, placeOfSet(reference));
   if (row === undefined) {
     throw new ServerError("not_found", `there is no plan set ${reference.set}`);
   }
   if (isSetEnded(row.message.phase)) {
-    if (row.message.reasonCode === APPROVAL_EXPIRED) throw expired(row.message);
+    if (isApproved && row.message.reasonCode === APPROVAL_EXPIRED) throw expired(row.message);
     const phase = planSetPhase(row.message.phase);
     throw new ServerError("run_ended", `the plan set ${reference.set} has ended: it is ${phase}`);
   }

@@ -47,7 +47,8 @@ it("a plan beside that of a tool has the values that the other was requested wit
 
   await expect.poll(() => jobs.length, { timeout: 20_000 }).toBe(2);
   expect(jobs.map(({ replacedValues }) => replacedValues)).toEqual([["b"], ["b"]]);
-  const contested = { key: "b", scope: "account", set: "rules", others: ["rules-2"] };
+  const sets = { scope: "account", set: "rules", others: ["rules-2"] };
+  const contested = { key: "b", category: "terraform", isEnforced: true, ...sets };
   expect(jobs.map(({ contestedVariables }) => contestedVariables)).toEqual([
     [contested],
     [contested],

@@ -168,6 +168,34 @@ describe("the clocks of servers", () => {
     expect((await standings()).map(({ mayReact }) => mayReact)).toEqual([true, true, false]);
   });
 
+  it("are not measured over a pause of the reads, which would hide what they differ by", async () => {
+    const { rounds, standings, clock, servers } = await start(0, 0, 300_000);
+    await rounds(4);
+    clock.skip(600_000);
+    const last = servers[2];
+    for (let round = 0; round < 4; round += 1) {
+      await rounds(1);
+      expect((await last?.clocks.standing())?.mayReact).toBe(false);
+    }
+    expect((await standings()).map(({ mayReact }) => mayReact)).toEqual([true, true, false]);
+  });
+
+  it("of a server that never could be measured keep one from taking itself for alone", async () => {
+    const { rounds, servers, clock } = await start(2 * HOUR_MS, 0);
+    const [first, second] = servers;
+    if (first === undefined || second === undefined) throw new Error("there is no server");
+    for (let round = 0; round < 10; round += 1) {
+      // Two beats between two reads: none that is the next one of another.
+      await second.compare();
+      await second.compare();
+      clock.skip(BEAT_MS);
+      await first.compare();
+      expect(await first.clocks.standing()).toMatchObject({ mayReact: false });
+    }
+    await rounds(3);
+    expect(await first.clocks.standing()).toMatchObject({ isDisputed: true, mayReact: false });
+  });
+
   it("are read also by a server that cannot say what its own says", async () => {
     const { rounds, servers, store } = await start(0, 0, 2 * HOUR_MS);
     await rounds(4);

@@ -25,10 +25,11 @@ const SITE = tenancyOf({ kind: "site" });
 interface Peer {
   readonly version: string;
   readonly beat: ClockBeat;
-  /** Between which times the beat was stored; undefined of one that was there before the first read. */
+  /** Between which times the beat was stored; undefined of one that was there before the first read, or that came in a pause of the reads. */
   readonly stored: { readonly fromMs: number; readonly untilMs: number } | undefined;
-  /** When the beat was new here. */
+  /** When the beat was new here, and when its server was. */
   readonly seenMs: number;
+  readonly firstMs: number;
   /** By how much its wall clock is ahead of the monotonic clock of this server; undefined before two beats in a row were seen. */
   readonly aheadMs: ClockBounds | undefined;
 }
@@ -58,8 +59,8 @@ export class PeerClocks implements ServerClock {
 
   /**
    * Nothing that is due happens here before the first comparison, after reads have failed for a while, and while a server may live that
-   * was there before this one and is not measured yet. One that comes later holds up itself alone: else one that restarts again and again would stop
-   * all.
+   * was there before this one and is not measured yet, until another one is. One that comes later holds up itself alone: else one that restarts again and
+   * again would stop all.
    */
   async standing(): Promise<ClockStanding> {
     return Promise.resolve(this.#standing());
@@ -72,7 +73,9 @@ export class PeerClocks implements ServerClock {
     const known = live.flatMap(({ aheadMs }) => aheadMs ?? []);
     const standing = judgeClock(clock.wallMs() - nowMs, known);
     const isCurrent = this.#readAtMs !== undefined && nowMs - this.#readAtMs < AWAY_MS;
-    const isMeasured = known.length === live.length || nowMs - this.#sinceMs >= AWAY_MS;
+    const isLate = nowMs - this.#sinceMs >= AWAY_MS;
+    const areNew = live.every(({ firstMs }) => firstMs > this.#sinceMs);
+    const isMeasured = known.length === live.length || (isLate && (known.length > 0 || areNew));
     const isKnown = isCurrent && isMeasured;
     return isKnown ? standing : { ...standing, mayReact: false };
   }
@@ -123,6 +126,7 @@ export class PeerClocks implements ServerClock {
     this.#own.add(id);
     const fromMs = this.#readAtMs;
     const startMs = clock.monotonicMs();
+    const hasPaused = fromMs === undefined || startMs - fromMs >= AWAY_MS;
     // A record that is damaged is of a server that this one cannot measure, and must not stop all.
     const onDamaged = logDamaged(logger);
     const found = await listReadable(storage, KIND, SITE, { ...options, onDamaged });
@@ -137,13 +141,16 @@ export class PeerClocks implements ServerClock {
       const before = this.#peers.get(name);
       if (before?.version === version) peers.set(name, before);
       else {
-        const stored = fromMs === undefined ? undefined : { fromMs, untilMs };
+        // Bounds as wide as a pause would say nothing, and replace good ones.
+        const stored = fromMs === undefined || hasPaused ? undefined : { fromMs, untilMs };
         const aheadMs = (before && boundsOf(before, beat)) ?? before?.aheadMs;
-        peers.set(name, { version, beat, stored, seenMs: untilMs, aheadMs });
+        const firstMs = before?.firstMs ?? untilMs;
+        peers.set(name, { version, beat, stored, seenMs: untilMs, firstMs, aheadMs });
       }
     }
     this.#peers = peers;
-    if (fromMs === undefined || startMs - fromMs >= AWAY_MS) this.#sinceMs = startMs;
+    // Those of the read that begins it were there before.
+    if (hasPaused) this.#sinceMs = untilMs;
     this.#readAtMs = startMs;
   }
 

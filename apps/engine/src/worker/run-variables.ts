@@ -149,10 +149,11 @@ export async function readRunVariables(
     enforced: found.flatMap(({ variable, isEnforced }) =>
       isEnforced && categoryOf(variable) === "terraform" ? [variable.key] : [],
     ),
-    contested: found.flatMap(({ variable: { key }, from, equals }) =>
-      from !== undefined && equals.length > 0
-        ? [{ key, scope: from.scope, set: from.set, others: equals.map(({ set }) => set) }]
-        : [],
-    ),
+    contested: found.flatMap(({ variable, from, isEnforced, equals }) => {
+      if (from === undefined || equals.length === 0) return [];
+      const { key } = variable;
+      const others = equals.map(({ set }) => set);
+      return [{ key, category: categoryOf(variable), ...from, isEnforced, others }];
+    }),
   };
 }

@@ -198,7 +198,7 @@ it("a deletion that was interrupted is shown, keeps others from making tokens, a
   expect(await names()).toEqual(["default"]);
 });
 
-it("an account that is there by nothing but a variable set or a namespace is shown, and another one does not get its name", async () => {
+it("an account that is there by nothing but a variable set, a namespace or a team is shown, and another one does not get its name", async () => {
   const { call, make, names, remove, server, storage } = await start();
   const { token } = await server.credentials.createToken({ account: "old", roles: ["admin"] });
   const shared = { token, body: { name: "shared" } };
@@ -225,7 +225,15 @@ it("an account that is there by nothing but a variable set or a namespace is sho
       value: namespace,
     },
   });
-  expect(await names()).toEqual(["default", "old", "publisher"]);
+  const crew = await server.credentials.createToken({ account: "crew", roles: ["admin"] });
+  const ops = { token: crew.token, body: { name: "ops", groups: ["ops"] } };
+  expect((await call("POST", "/api/v1/teams", ops)).status).toBe(201);
+  for (const { actor } of await server.credentials.list("crew")) {
+    await server.credentials.revoke(actor);
+  }
+  expect(await names()).toEqual(["crew", "default", "old", "publisher"]);
+  expect((await make("crew")).json["code"]).toBe("name_taken");
+  expect((await remove("crew")).status).toBe(204);
   for (const [name, what] of [
     ["old", "variable sets"],
     ["publisher", "namespaces of published providers"],

@@ -251,7 +251,10 @@ export function planSetRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "ApprovePlanSet",
         { 201: PlanSetView },
         { params: SetParams, body: NewSetApproval },
-        { 409: "the set has other plans, or does not wait for approval" },
+        {
+          409: "the set has other plans, or does not wait for approval",
+          410: "the time for the approval is over",
+        },
       ),
       config: { access: "operator" },
     },
