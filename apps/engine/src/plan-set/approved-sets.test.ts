@@ -28,6 +28,7 @@ import { beginApply, endApply } from "../queue/apply-steps.ts";
 import { cancelRun } from "../queue/cancel.ts";
 import { claimTicket } from "../queue/claim.ts";
 import { addRun } from "../queue/enqueue.ts";
+import { overridePolicies } from "../queue/override-policies.ts";
 import { beginPlanning, endWithoutPlan, recordPlan } from "../queue/plan-steps.ts";
 import { phaseOf } from "../queue/run-row.ts";
 import { listTickets, sweepQueues } from "../queue/sweep.ts";
@@ -340,7 +341,13 @@ describe("the time for the approval of a set", () => {
     const planning = { ...set, phase: PlanSet_Phase.PHASE_PLANNING, approvalDeadlineMs: 0n };
     await put(SERVER_KINDS.planSet, placeOfSet({ project: PROJECT, set: set.id }), planning);
     await advanceOpenSets(parts);
-    pass(DEFAULT_APPROVAL_MS + APPROVAL_GRACE_MS);
+    pass(DEFAULT_APPROVAL_MS);
+    const requireRole = (): void => undefined;
+    const override = { actor: "ben", reason: "", planDigest: run.planDigest, requireRole };
+    await expect(overridePolicies(parts, runs[1], override)).rejects.toMatchObject({
+      code: "approval_expired",
+    });
+    pass(APPROVAL_GRACE_MS);
     await advanceOpenSets(parts);
     expect((await show()).reasonCode).toBe("approval_expired");
     expect([await phase(runs[0]), await phase(runs[1])]).toEqual(["discarded", "discarded"]);

@@ -5,6 +5,7 @@ import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { appendEvents } from "./append-events.ts";
 import { requireApprovalTime } from "./expire-approval.ts";
 import { move, readServerRun, requireAt } from "./run-row.ts";
+import { requireSetTime } from "./set-member.ts";
 import { type TransactionParts, transact } from "./transaction.ts";
 
 /** A permission to pass policies. */
@@ -20,7 +21,7 @@ interface NewOverride {
 /**
  * Lets the plan of a run pass although overridable policies forbid it: it then waits for its approvals. `forbidden` for a caller without the
  * role of each set that failed, `self_approval` for the author of the run where the project wants another person to decide, `plan_changed`
- * if the run has another plan than the one that was shown, `approval_expired` where the plan has waited for too long.
+ * if the run has another plan than the one that was shown, `approval_expired` where the plan, or the set that it is of, has waited for too long.
  */
 export async function overridePolicies(
   parts: TransactionParts,
@@ -32,6 +33,7 @@ export async function overridePolicies(
     requireApprovalTime(found, tx.nowMs);
     const run = requireAt(found, "policy_failed");
     const { message } = run.row;
+    await requireSetTime(tx, reference, message);
     if (message.planDigest !== planDigest) {
       throw new ServerError(
         "plan_changed",

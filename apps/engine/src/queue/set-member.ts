@@ -1,6 +1,6 @@
 import type { PlanSet, PlanSetMember, Run } from "@stackwright/proto/stackwright";
 import { PlanSet_Phase } from "@stackwright/proto/stackwright";
-import { isSetEnded } from "../domain/plan-set-phases.ts";
+import { isSetApprovalOver, isSetEnded } from "../domain/plan-set-phases.ts";
 import { planSetPlace, type RunReference } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
@@ -78,6 +78,23 @@ export async function requireOpenSet(
   const row = await openSetOf(tx, reference, run);
   if (row === undefined) {
     throw new ServerError("illegal_transition", `the plan set ${run.planSet} has ended`);
+  }
+  tx.guardRow(row);
+}
+
+/** `approval_expired` for a run whose set has waited for too long. The batch fails if that changes. */
+export async function requireSetTime(
+  tx: Transaction,
+  reference: Pick<RunReference, "stack">,
+  run: OfSet,
+): Promise<void> {
+  const row = await openSetOf(tx, reference, run);
+  if (row === undefined) return;
+  if (isSetApprovalOver(row.message, tx.nowMs)) {
+    throw new ServerError(
+      "approval_expired",
+      `the plans of the plan set ${run.planSet} have waited for too long; request another set`,
+    );
   }
   tx.guardRow(row);
 }

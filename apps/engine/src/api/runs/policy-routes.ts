@@ -98,7 +98,10 @@ export function policyRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "OverridePolicies",
         { 200: RunSchema },
         { params: RunParams, body: NewOverride },
-        { 409: "the run does not wait for this, or has another plan" },
+        {
+          409: "the run does not wait for this, or has another plan",
+          410: "the time for the approval is over",
+        },
       ),
       // Each set names the role that may do so.
       config: { access: "operator" },
