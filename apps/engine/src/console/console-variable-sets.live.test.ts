@@ -45,6 +45,12 @@ it("an administrator makes, changes and deletes a variable set of the account an
   await dialog.getByLabel("sensitive").check();
   await answer("Save");
   await page.getByRole("cell", { name: "sensitive" }).waitFor();
+  // What is there is not replaced by what is added.
+  await press("Add a variable…");
+  await dialog.getByLabel("Name").fill("region");
+  await dialog.getByText("region is there already").waitFor();
+  expect(await dialog.getByRole("button", { name: "Save" }).isDisabled()).toBe(true);
+  await dialog.getByRole("button", { name: "Back" }).click();
   await press("Change region");
   await dialog.getByLabel("Value").fill("south");
   await answer("Save");

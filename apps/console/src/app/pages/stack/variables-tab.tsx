@@ -123,6 +123,7 @@ export function VariablesTab() {
       {edited !== undefined && (
         <VariableDialog
           variable={edited}
+          present={query.data?.variables.filter(({ origin }) => origin === "stack") ?? []}
           save={save}
           onSettled={async () =>
             queries.invalidateQueries({ queryKey: ["variables", place.project, place.stack] })

@@ -27,6 +27,8 @@ export const NEW_VARIABLE: EditedVariable = {
 
 interface VariableDialogProps {
   readonly variable: EditedVariable;
+  /** What is there: a variable that is added replaces none of it. */
+  readonly present: readonly Pick<EditedVariable, "category" | "key">[];
   readonly save: (draft: EditedVariable) => Promise<unknown>;
   /** Reads again what shows the variable. */
   readonly onSettled: () => Promise<void>;
@@ -34,9 +36,18 @@ interface VariableDialogProps {
 }
 
 /** Sets a variable of a stack or of a set. A sensitive value can be written, and is never shown. */
-export function VariableDialog({ variable, save, onSettled, onClose }: VariableDialogProps) {
+export function VariableDialog({
+  variable,
+  present,
+  save,
+  onSettled,
+  onClose,
+}: VariableDialogProps) {
   const id = useId();
   const [draft, setDraft] = useState(variable);
+  const isTaken =
+    variable.isNew &&
+    present.some(({ category, key }) => category === draft.category && key === draft.key);
   const saving = useMutation({
     mutationFn: async () => save(draft),
     onSuccess: onClose,
@@ -48,7 +59,7 @@ export function VariableDialog({ variable, save, onSettled, onClose }: VariableD
       confirm="Save"
       isBusy={saving.isPending}
       // The value of a sensitive one is not known here, so that a draft without one would replace it by nothing.
-      isReady={draft.key !== "" && !(variable.sensitive && draft.value === "")}
+      isReady={draft.key !== "" && !isTaken && !(variable.sensitive && draft.value === "")}
       onConfirm={() => saving.mutate()}
       onClose={onClose}
       problem={saving.error !== null && <ProblemBox error={saving.error} />}
@@ -71,6 +82,11 @@ export function VariableDialog({ variable, save, onSettled, onClose }: VariableD
             spellCheck={false}
             onChange={(event) => setDraft({ ...draft, key: event.target.value })}
           />
+          {isTaken && (
+            <p role="status">
+              <code>{draft.key}</code> is there already: change it in the list.
+            </p>
+          )}
         </>
       )}
       <label htmlFor={`${id}-value`}>Value</label>

@@ -211,14 +211,14 @@ function SetVariableDialog({
   return (
     <VariableDialog
       variable={variable}
+      present={set.variables}
       save={async ({ category, key, value, sensitive, description }) =>
         client.setAccountSetVariable({
           set: set.name,
           category,
           key,
           body: { value, sensitive, description },
-          // One that is new in the set takes the place of none, so that no version is named.
-          ...(etag !== undefined && !variable.isNew && { ifMatch: etag }),
+          ...(etag !== undefined && { ifMatch: etag }),
         })
       }
       onSettled={async () => queries.invalidateQueries({ queryKey: ["account-sets"] })}
