@@ -1,13 +1,9 @@
-import {
-  type Account,
-  type AccountSettings,
-  isClientError,
-  type ServerClient,
-} from "@stackwright/client";
+import type { Account, AccountSettings, ServerClient } from "@stackwright/client";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import type { ExitCode } from "../exit-code.ts";
 import { type AccountOptions, accountCall } from "./account-call.ts";
+import { changeSeen } from "./change-seen.ts";
 import { daysOf } from "./tokens.ts";
 
 /** What an account is called; what is undefined stays as it is. */
@@ -23,8 +19,6 @@ interface AccountTokenOptions extends AccountOptions {
 
 /** What a server accepts as the name of a new account. */
 const NEW_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
-/** How often a change that met another one is made again. */
-const ATTEMPTS = 5;
 
 /** Lists the accounts of a server. */
 export async function accountsList(
@@ -91,7 +85,11 @@ export async function accountsSet(
   return accountCall(
     options,
     context,
-    async (client, signal) => change(client, account, body, signal),
+    async (client, signal) =>
+      changeSeen(
+        async () => client.showAccount({ account }, { signal }),
+        async (ifMatch) => client.changeAccount({ account, ifMatch, body }, { signal }),
+      ),
     (changed) => [`Changed ${lineOf(changed)}`],
   );
 }
@@ -139,23 +137,6 @@ async function listAll(client: ServerClient, signal: AbortSignal): Promise<reado
     after = next;
   } while (after !== undefined);
   return found;
-}
-
-/** What was read is what is changed: a change of another user in between is made again on what that one set. */
-async function change(
-  client: ServerClient,
-  account: string,
-  body: AccountSettings,
-  signal: AbortSignal,
-): Promise<Account> {
-  for (let attempt = 1; ; attempt += 1) {
-    const { etag = "*" } = await client.showAccount({ account }, { signal });
-    try {
-      return (await client.changeAccount({ account, ifMatch: etag, body }, { signal })).data;
-    } catch (error) {
-      if (attempt === ATTEMPTS || !isClientError(error, "changed")) throw error;
-    }
-  }
 }
 
 function settingsOf({ displayName, description }: SettingsOptions): AccountSettings {

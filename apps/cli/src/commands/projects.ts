@@ -1,11 +1,11 @@
-import type { Project, ProjectSettings, ServerClient } from "@stackwright/client";
-import { isClientError } from "@stackwright/client";
+import type { Project, ProjectSettings } from "@stackwright/client";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import type { ExitCode } from "../exit-code.ts";
 import { parseDuration } from "../session/session.ts";
 import { printable } from "../terminal/printable.ts";
 import { type AccountOptions, accountCall } from "./account-call.ts";
+import { changeSeen } from "./change-seen.ts";
 
 /** Settings as options of a command; what is undefined stays as it is. */
 export interface ProjectOptions extends AccountOptions {
@@ -99,7 +99,11 @@ export async function projectsSet(
   return accountCall(
     options,
     context,
-    async (client, signal) => change(client, project, body, signal),
+    async (client, signal) =>
+      changeSeen(
+        async () => client.showProject({ project }, { signal }),
+        async (ifMatch) => client.changeProject({ project, ifMatch, body }, { signal }),
+      ),
     linesOf,
   );
 }
@@ -117,23 +121,6 @@ export async function projectsDelete(
       (await client.deleteProject({ project, ifMatch: "*" }, { signal })).data,
     () => [`Deleted the project ${project}.`],
   );
-}
-
-/** What was read is what is changed: a change of somebody else in between is made again on what they set. */
-async function change(
-  client: ServerClient,
-  project: string,
-  body: ProjectSettings,
-  signal: AbortSignal,
-): Promise<Project> {
-  for (let attempt = 1; ; attempt += 1) {
-    const { etag } = await client.showProject({ project }, { signal });
-    try {
-      return (await client.changeProject({ project, ifMatch: etag, body }, { signal })).data;
-    } catch (error) {
-      if (attempt === 5 || !isClientError(error, "changed")) throw error;
-    }
-  }
 }
 
 function settingsOf(options: ProjectOptions): ProjectSettings {
