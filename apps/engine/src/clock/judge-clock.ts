@@ -9,7 +9,7 @@ export interface ClockBounds {
 /**
  * What a server knows of its clock by those of others. More than half of all servers that agree are right, and a server that disagrees
  * with half of them is not. Where there is no such majority, as of two that disagree, nothing tells who is right: then only those react that are
- * ahead of none, so that what is due happens at the later of all times, and nothing too early. Whoever is alone is believed.
+ * ahead of none, so that what is due happens at the later of all times, and nothing too early. A server that is alone is believed.
  */
 export function judgeClock(ownMs: number, others: readonly ClockBounds[]): ClockStanding {
   if (others.length === 0) return { skewMs: undefined, isDisputed: false, mayReact: true };

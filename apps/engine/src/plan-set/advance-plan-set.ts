@@ -253,7 +253,7 @@ async function allPlanned(
   const { approvalDeadlineMs } = row.message;
   const isDecided = (phase: RunPhase | undefined): boolean =>
     phase === "awaiting_approval" || (phase !== undefined && isSettledGood(phase));
-  // What policies forbid waits for somebody, too.
+  // What policies forbid waits for a decision, too.
   if (!phases.every((phase) => isDecided(phase) || phase === "policy_failed")) {
     // A plan that is made again is approved, or not, from then on.
     if (approvalDeadlineMs !== 0n) tx.update(row, { approvalDeadlineMs: 0n });

@@ -215,7 +215,10 @@ export function accountRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const account = await accountOf(request);
       const { deletingAtMs } = (await readAccount(storage, account)).message;
       if (deletingAtMs > 0n) {
-        throw new ServerError("conflict", `the account "${account}" is being deleted`);
+        throw new ServerError(
+          "conflict",
+          `the account "${account}" is being deleted; if that was interrupted, delete it again`,
+        );
       }
       const { description = "", expires_in_days: days = DEFAULT_DAYS } = request.body;
       const expireTimeMs = clock.wallMs() + days * DAY_MS;
