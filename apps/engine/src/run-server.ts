@@ -50,6 +50,7 @@ import { NotificationWorker } from "./notify/notification-worker.ts";
 import { PlanRenderer } from "./plan-rendering/plan-renderer.ts";
 import { PolicyRunner } from "./policy/policy-runner.ts";
 import { ProviderReactor } from "./provider-reaction/provider-reactor.ts";
+import { ServedProjects } from "./queue/served-projects.ts";
 import { listAllTickets } from "./queue/sweep.ts";
 import { TicketBell } from "./queue/ticket-bell.ts";
 import { createRfsPort } from "./rfs-api/rfs-port.ts";
@@ -223,6 +224,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
   const ownHosts = (): readonly string[] => [LOCAL_REGISTRY, new URL(options.origin()).host];
   const claimed = {
     logger,
+    served: new ServedProjects(clock),
     identity: options.identity,
     provisionerProjects: new Set(options.provisionerProjects),
     findProvider: options.findProvider,

@@ -1,3 +1,4 @@
+import { createManualClock } from "@stackwright/base/testing";
 import { RunTicket, RunTicket_Class, RunTicket_Step } from "@stackwright/proto/stackwright";
 import { expect, it } from "vitest";
 import { projectTenancy, ticketPlace } from "../domain/run-places.ts";
@@ -11,7 +12,10 @@ import {
   retryMs,
 } from "./choose-ticket.ts";
 import { RUN_PROTOCOL } from "./run-protocol.ts";
+import { ServedProjects } from "./served-projects.ts";
 import { idOf } from "./transaction.ts";
+
+const MINUTE = 60_000;
 
 const CLAIM = {
   worker: "w",
@@ -81,6 +85,20 @@ it("takes of projects with as many claims the one that waits the longest, then t
   expect(runsOf(orderTickets(tickets, 100))).toEqual(["b", "c", "d", "a"]);
 });
 
+it("takes of projects with as many claims the one that was given a step longer ago", () => {
+  const tickets = [
+    ticketOf("a", { createdAtMs: 10n }),
+    ticketOf("b", { createdAtMs: 20n }, "shop"),
+    ticketOf("c", { createdAtMs: 30n }, "home"),
+  ];
+  const ago = new Map([
+    ["web", 1_000],
+    ["shop", 5_000],
+  ]);
+  const servedAgo = ({ id }: ListedTicket) => ago.get(id.tenancy.namespace) ?? Infinity;
+  expect(runsOf(orderTickets(tickets, 100, "", servedAgo))).toEqual(["c", "b", "a"]);
+});
+
 it("lets the steps of others wait for one worker, however many a project has", () => {
   const workers = 4;
   // Steps take so many turns, and one ends at each.
@@ -102,13 +120,80 @@ it("lets the steps of others wait for one worker, however many a project has", (
   expect(waits).toEqual([0, 0, 0, 0, 0, 0, 0, 0]);
 });
 
-it("lets a ticket pass one class after ten minutes", () => {
+it.each([1, 2, 4])(
+  "lets others wait for two steps at most beside 10,000 old plans of a project, with %i at a time",
+  async (workers) => {
+    const clock = createManualClock(MINUTE);
+    const served = new ServedProjects(clock);
+    const free = Array.from({ length: 10_000 }, (_, index) =>
+      ticketOf(`n${String(index).padStart(5, "0")}`, {}, "noisy"),
+    );
+    const claimed: { readonly of: ListedTicket; readonly end: number }[] = [];
+    const waits: number[] = [];
+    let requested = 0;
+    // Steps of at most a minute, for half an hour and more: nearly all of that time the plans are older than ten minutes.
+    for (let now = 0; now < 40 * MINUTE; now += MINUTE / 4) {
+      if (now % (6 * MINUTE) === 0) {
+        requested += 1;
+        free.push(ticketOf(`o${requested}`, { createdAtMs: BigInt(now) }, "calm"));
+      }
+      for (const one of claimed.filter(({ end }) => end <= now)) {
+        claimed.splice(claimed.indexOf(one), 1);
+      }
+      while (claimed.length < workers) {
+        const listed = [...claimed.map(({ of }) => of), ...free];
+        served.observe(listed);
+        const [next] = orderTickets(listed, now, "", (one) => served.ago(one));
+        if (next === undefined) throw new Error("nothing to claim");
+        free.splice(free.indexOf(next), 1);
+        const claim = { ...CLAIM, tokenDigest: next.ticket.run };
+        const of = { ...next, ticket: { ...next.ticket, claim } };
+        served.serve(of);
+        claimed.push({ of, end: now + ((1 + ((free.length * 7) % 4)) * MINUTE) / 4 });
+        if (next.ticket.run.startsWith("o")) waits.push(now - Number(next.ticket.createdAtMs));
+      }
+      await clock.advance(MINUTE / 4);
+    }
+    expect(waits).toHaveLength(requested);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(2 * MINUTE);
+  },
+);
+
+it("lets a ticket pass one class of its project after ten minutes", () => {
   const tickets = [
     ticketOf("background", { background: true }),
     ticketOf("speculative", { class: RunTicket_Class.CLASS_SPECULATIVE, createdAtMs: 700_000n }),
   ];
   expect(runsOf(orderTickets(tickets, 599_999))).toEqual(["speculative", "background"]);
   expect(runsOf(orderTickets(tickets, 700_000))).toEqual(["background", "speculative"]);
+});
+
+it("lets an old speculative plan have the turn of the plans of its project, and no plan that of an apply", () => {
+  const young = { createdAtMs: 700_000n };
+  const tickets = [
+    ticketOf("a", { class: RunTicket_Class.CLASS_SPECULATIVE }),
+    ticketOf("b", young),
+    ticketOf("c", { ...young, createdAtMs: 1n }),
+    ticketOf("d", { ...young, step: RunTicket_Step.STEP_APPLY }),
+    ticketOf("e", { class: RunTicket_Class.CLASS_SPECULATIVE }, "shop"),
+  ];
+  const servedAgo = () => 1_000;
+  const order = ["d", "a", "b", "c", "e"];
+  expect(runsOf(orderTickets(tickets, 700_000, "", servedAgo))).toEqual(order);
+});
+
+it("lets what has waited for ten minutes pass others once its project was given nothing for as long", () => {
+  const tickets = [
+    ticketOf("old", { class: RunTicket_Class.CLASS_SPECULATIVE }),
+    ticketOf("plan", { createdAtMs: 599_000n }, "shop"),
+  ];
+  const order = (now: number, ago: number) =>
+    runsOf(
+      orderTickets(tickets, now, "", ({ id }) => (id.tenancy.namespace === "web" ? ago : 1_000)),
+    );
+  expect(order(600_000, 599_999)).toEqual(["plan", "old"]);
+  expect(order(599_999, 600_000)).toEqual(["plan", "old"]);
+  expect(order(600_000, 600_000)).toEqual(["old", "plan"]);
 });
 
 it("leaves half of a worker to what users requested", () => {

@@ -67,8 +67,8 @@ export function createRunFixture(
       });
     },
     /** A stack with one configuration version. */
-    stack: async (name: string, account = "acme"): Promise<StackReference> => {
-      const { reference } = await stacks.ensure({ account, project: "web" }, name);
+    stack: async (name: string, account = "acme", project = "web"): Promise<StackReference> => {
+      const { reference } = await stacks.ensure({ account, project }, name);
       const version = ConfigurationVersion.create({ digest: CONFIGURATION });
       await put(SERVER_KINDS.configuration, memberPlace(reference, CONFIGURATION), version);
       return reference;

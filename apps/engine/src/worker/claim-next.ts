@@ -8,6 +8,7 @@ import { type ListedTicket, orderTickets, retryMs } from "../queue/choose-ticket
 import { claimTicket, type RunClaim, STEPS, type WorkerTenure } from "../queue/claim.ts";
 import { releaseClaim } from "../queue/release.ts";
 import { createRunToken, digestOfRunToken } from "../queue/run-token.ts";
+import { ServedProjects } from "../queue/served-projects.ts";
 import { listTickets } from "../queue/sweep.ts";
 import { idOf } from "../queue/transaction.ts";
 import { traceIdOf } from "../span/trace-context.ts";
@@ -79,12 +80,14 @@ export async function claimNext(
   },
 ): Promise<GivenClaim | undefined> {
   const tickets = await listTickets(parts);
-  const { servers = new LiveServers(parts) } = parts;
+  const { servers = new LiveServers(parts), served = new ServedProjects(parts.clock) } = parts;
+  served.observe(tickets);
+  const servedAgo = (one: ListedTicket): number => served.ago(one);
   const isOurs = ({ id: { tenancy } }: ListedTicket): boolean =>
     tenancy.partition === account &&
     (projects.length === 0 || projects.includes(tenancy.namespace));
   // In the order of all: what other workers have claimed counts for the fairness between projects.
-  for (const one of orderTickets(tickets, parts.clock.wallMs(), pool)) {
+  for (const one of orderTickets(tickets, parts.clock.wallMs(), pool, servedAgo)) {
     const { run, step: stored, attempts, background } = one.ticket;
     if (background && !takesBackground) continue;
     const step = STEPS[stored];
@@ -101,7 +104,9 @@ export async function claimNext(
         writesState: access === "write",
         request,
       });
-      if (claim !== undefined) return { claim, token };
+      if (claim === undefined) continue;
+      served.serve(one);
+      return { claim, token };
     } catch (error) {
       if (error instanceof ServerError && error.code === "claim_lost") throw error;
       // The others need not wait for one that is damaged.

@@ -11,6 +11,8 @@ import { STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { cancelRun } from "../queue/cancel.ts";
 import { enqueueRun } from "../queue/enqueue.ts";
+import { releaseClaim } from "../queue/release.ts";
+import { ServedProjects } from "../queue/served-projects.ts";
 import { listTickets } from "../queue/sweep.ts";
 import { playPlan, startFakeWorker } from "../testing/fake-worker.ts";
 import { overBatches } from "../testing/over-batches.ts";
@@ -297,4 +299,57 @@ it("a remote worker that has enough plans of schedules is given none", async () 
   expect(refused).toBeUndefined();
   const claimed = await claimNext(parts, principal, worker, known);
   expect(claimed?.claim).toMatchObject({ background: true, step: "plan" });
+});
+
+it("a project with many runs leaves each second step to another one", async () => {
+  const release = Promise.withResolvers<void>();
+  const { enqueue, reaches, fixture, jobs } = await startFakeWorker(
+    async (step) => {
+      await step.host.beginPlanning();
+      await release.promise;
+      // Not in the millisecond in which the step before was claimed.
+      await pause(5);
+      return { how: "result", result: { phase: "no_changes", revision: "0" } };
+    },
+    { capacity: 1 },
+  );
+  const request = async (project: string, name: string) =>
+    enqueue(false, await fixture.stack(name, "acme", project), name);
+  await reaches(await request("web", "first"), "planning");
+  let last: Awaited<ReturnType<typeof request>> | undefined;
+  for (const name of ["a", "b", "c"]) last = await request("web", name);
+  for (const name of ["d", "e"]) await request("shop", name);
+  release.resolve();
+  if (last !== undefined) await reaches(last, "no_changes");
+  const order = jobs.map(({ stack }) => stack.project);
+  expect(order).toEqual(["web", "shop", "web", "shop", "web", "web"]);
+});
+
+it("remote workers are given steps of projects in turns", async () => {
+  const fixture = createRunFixture();
+  for (const [project, name] of [
+    ["web", "a"],
+    ["web", "b"],
+    ["shop", "c"],
+  ] as const) {
+    const stack = await fixture.stack(name, "acme", project);
+    await fixture.enqueue(stack, name, Run_Mode.MODE_APPLY);
+    await fixture.clock.advance(1_000);
+  }
+  const worker = await fixture.worker("w");
+  const served = new ServedProjects(fixture.clock);
+  const parts = { ...fixture.parts, served, logger: silentLogger } as unknown as StoredClaimParts;
+  const projects: string[] = [];
+  for (let step = 0; step < 4; step += 1) {
+    const known = { endedAgo: new Map<string, number>() };
+    const given = await claimNext(parts, { account: "acme", projects: [] }, worker, known);
+    if (given === undefined) throw new Error("nothing was given");
+    const { reference, ticket, tokenDigest } = given.claim;
+    projects.push(reference.stack.project);
+    const { id, guard } = worker;
+    const back = { ticket, worker: id, tokenDigest, guard, actor: id, reason: "of the test" };
+    await releaseClaim(parts, { ...back, isReturned: true });
+    await fixture.clock.advance(1_000);
+  }
+  expect(projects).toEqual(["web", "shop", "web", "shop"]);
 });

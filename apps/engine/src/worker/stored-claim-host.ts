@@ -38,6 +38,7 @@ import {
 } from "../queue/plan-steps.ts";
 import { releaseClaim } from "../queue/release.ts";
 import { phaseOf } from "../queue/run-row.ts";
+import type { ServedProjects } from "../queue/served-projects.ts";
 import { endShadow, type ShadowedPlan } from "../queue/shadow-run.ts";
 import { findStackTool } from "../queue/stack-tool.ts";
 import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
@@ -75,6 +76,8 @@ export interface StoredClaimParts extends TransactionParts {
   readonly identity?: IdentityIssuer | undefined;
   /** Which servers live, for requests of remote workers. @default all that have a lease, as each request looks for itself */
   readonly servers?: LiveServers;
+  /** When projects were given a step, for the fairness between them. @default each worker of this process looks for itself, and requests of remote ones know nothing */
+  readonly served?: ServedProjects;
   /** Evaluates the policies that judge plans. */
   readonly policies: PolicyRunner;
   /** How plans are judged. @default by the sets of their account */

@@ -21,6 +21,7 @@ import {
 import { claimTicket, type RunClaim, STEPS } from "../queue/claim.ts";
 import { listen } from "../queue/listen.ts";
 import { releaseClaim } from "../queue/release.ts";
+import { ServedProjects } from "../queue/served-projects.ts";
 import { digestOfRunToken } from "../queue/run-token.ts";
 import { listTickets, sweepQueues } from "../queue/sweep.ts";
 import { idOf } from "../queue/transaction.ts";
@@ -74,6 +75,7 @@ export class Tenure {
   readonly #ending = new AbortController();
   readonly #orphans: OrphanSweep;
   readonly #servers: LiveServers;
+  readonly #served: ServedProjects;
   #bell = Promise.withResolvers<void>();
   #drift: DriftMirror | undefined;
   #loops: Promise<unknown> = Promise.resolve();
@@ -91,6 +93,7 @@ export class Tenure {
     this.#steal = steal;
     this.#running = new RunningSteps(parts.clock, () => this.wake());
     this.#servers = new LiveServers(parts);
+    this.#served = parts.served ?? new ServedProjects(parts.clock);
     this.#orphans = new OrphanSweep(parts, async (names) => {
       const claimed = executionsOf(await listTickets(parts));
       return names.filter((name) => !claimed.has(name));
@@ -197,6 +200,7 @@ export class Tenure {
     const { clock, logger } = this.#parts;
     const capacity = this.#capacity;
     const tickets = await listTickets(this.#parts, { signal });
+    this.#served.observe(tickets);
     for (const one of tickets) {
       const { worker } = one.ticket.claim ?? {};
       if (worker === this.id) await this.#releaseIdle(one);
@@ -208,7 +212,8 @@ export class Tenure {
       if (now - endedAt >= MAX_RETRY_MS) this.#endedAt.delete(run);
     }
     for (const [run, until] of this.#leftUntil) if (until <= now) this.#leftUntil.delete(run);
-    for (const one of orderTickets(tickets, clock.wallMs())) {
+    const servedAgo = (one: ListedTicket): number => this.#served.ago(one);
+    for (const one of orderTickets(tickets, clock.wallMs(), "", servedAgo)) {
       if (signal.aborted || this.#running.size >= capacity) return;
       const { run, attempts, background } = one.ticket;
       if (background && this.#backgroundSteps() >= backgroundCapacity(capacity)) continue;
@@ -217,7 +222,12 @@ export class Tenure {
       if ((this.#leftUntil.get(run) ?? 0) > now) continue;
       try {
         if (await isLeftToOthers(this.#parts, this.#servers, one)) this.#leave(one, now);
-        else await this.#claim(one);
+        else if (await this.#claim(one)) {
+          // The next one is chosen by what each project has now.
+          this.#served.serve(one);
+          this.wake();
+          return;
+        }
       } catch (error) {
         if (signal.aborted || isStorageError(error, "STORAGE_INCONSISTENT")) throw error;
         // The others need not wait for one that is damaged.
@@ -260,9 +270,10 @@ export class Tenure {
     }
   }
 
-  async #claim({ id, ticket }: ListedTicket): Promise<void> {
+  /** Resolves with whether this worker has the step now. */
+  async #claim({ id, ticket }: ListedTicket): Promise<boolean> {
     const step = STEPS[ticket.step];
-    if (step === undefined) return;
+    if (step === undefined) return false;
     const reference = runOfTicket(id.tenancy, ticket);
     const { grants, logger, clock } = this.#parts;
     const access = await accessOf(this.#parts, { step, reference });
@@ -278,7 +289,7 @@ export class Tenure {
     } finally {
       if (claim === undefined) grants.revoke(token);
     }
-    if (claim === undefined) return;
+    if (claim === undefined) return false;
     const { traceParent } = claim;
     const traceId = traceIdOf(ticket.run, traceParent);
     logger.info({ run: ticket.run, step: claim.step, traceId }, "a run was claimed");
@@ -308,6 +319,7 @@ export class Tenure {
         this.#endedAt.set(ticket.run, clock.monotonicMs());
       }
     });
+    return true;
   }
 
   /** Passes requests to cancel on to the executors. */

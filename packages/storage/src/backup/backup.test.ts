@@ -63,6 +63,16 @@ describe("a backup", () => {
     await checkBackupUnderLoad({ storage, blobs, scratch: scratch.path, seed: 1 });
   }, 60_000);
 
+  test("beside writers and collections has each blob that it refers to", async () => {
+    const holdMs = 1_000;
+    await using held = await createDirectoryBlobs({
+      directory: join(scratch.path, "collected"),
+      holdMs,
+    });
+    const load = { storage, blobs: held, scratch: scratch.path };
+    await checkBackupUnderLoad({ ...load, seed: 1, collectedAfterMs: holdMs });
+  }, 60_000);
+
   test("is read from a store that another process writes to", async () => {
     const stored = await write("web");
     await using reader = await createSqliteStorage({

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { restoreBackup, restoreTargetOf } from "../../backup/restore-backup.ts";
 import { verifyBackup } from "../../backup/verify-backup.ts";
 import { writeBackup } from "../../backup/write-backup.ts";
+import { collectUnreferenced } from "../../blob/collect-unreferenced.ts";
 import type { BlobStore } from "../../blob/types.ts";
 import { createMemoryStorage } from "../../engine/memory.ts";
 import { isStorageError } from "../../errors.ts";
@@ -27,16 +28,33 @@ interface BackupLoad {
   /** A folder that exists. */
   readonly scratch: string;
   readonly seed: number;
+  /** How long the blobs are held, in ms. Then they are collected without a pause beside the backup. @default none are collected */
+  readonly collectedAfterMs?: number;
 }
+
+/** What resources refer to. */
+const KINDS = [
+  {
+    type: A1,
+    blobs: ({ metadata }: Resource) => (metadata.blob === undefined ? [] : [metadata.blob]),
+  },
+];
 
 /**
  * Makes a backup beside writers, and shows that what it restores is what the events up to the revision of its
  * manifest add up to, with the blob that each resource refers to. Gives the folder of the backup.
  */
 export async function checkBackupUnderLoad(load: BackupLoad): Promise<string> {
-  const { storage, blobs, scratch, seed } = load;
+  const { storage, blobs, scratch, seed, collectedAfterMs } = load;
   using watch = await storage.watchList(A1, EVERYWHERE, "", { endOfSnapshot: true });
   await watch.next();
+  if (collectedAfterMs !== undefined) {
+    // What the writers replace of this is not held any more, and can be collected at once.
+    for (let name = 0; name < NAMES; name += 1) {
+      await writeOnce(storage, blobs, `${name}`, `${seed} before ${name}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, collectedAfterMs + 50));
+  }
   const stop = new AbortController();
   const started = Promise.withResolvers<void>();
   const counts = Array.from({ length: WRITERS }, () => 0);
@@ -57,16 +75,12 @@ export async function checkBackupUnderLoad(load: BackupLoad): Promise<string> {
   const following = eventsUpTo(watch, LAST);
   const directory = join(scratch, `backup ${seed}`);
   await Promise.race([started.promise, written]);
-  const manifest = await writeBackup({
-    storage,
-    blobs,
-    directory,
-    kinds: [
-      { type: A1, blobs: ({ metadata }) => (metadata.blob === undefined ? [] : [metadata.blob]) },
-    ],
-  });
+  const collecting =
+    collectedAfterMs === undefined ? undefined : collectUntil(stop.signal, { storage, blobs });
+  const manifest = await writeBackup({ storage, blobs, directory, kinds: KINDS });
   stop.abort();
   await written;
+  if (collecting !== undefined) assert.ok((await collecting) > 0, "nothing was collected");
   await storage.writeCAS(sample(A1, HOME, LAST));
   const replayed = replay(await following, manifest.store.revision);
 
@@ -91,6 +105,19 @@ export async function checkBackupUnderLoad(load: BackupLoad): Promise<string> {
     assert.ok(found.has(Buffer.from(data?.value ?? []).toString()), "a blob was not restored");
   }
   return directory;
+}
+
+/** Collects blobs until a backup has ended, and gives how many were removed. */
+async function collectUntil(
+  ended: AbortSignal,
+  store: Pick<BackupLoad, "storage" | "blobs">,
+): Promise<number> {
+  let count = 0;
+  do {
+    const { removed } = await collectUnreferenced({ ...store, kinds: KINDS });
+    count += removed;
+  } while (!ended.aborted);
+  return count;
 }
 
 /** Creates, replaces or deletes a resource that refers to a blob with the same content. */
