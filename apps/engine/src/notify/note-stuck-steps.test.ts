@@ -1,11 +1,13 @@
+import { randomBytes } from "node:crypto";
 import { silentLogger } from "@stackwright/base/logger";
+import { createStoredKeys, keyEncryptionKey } from "@stackwright/core";
 import {
   NotificationDestination,
   NotificationSettings,
   Run_Mode,
 } from "@stackwright/proto/stackwright";
 import { Registry } from "prom-client";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { examine } from "../doctor/examine.ts";
 import { notificationSettingsPlace } from "../domain/notification-places.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
@@ -20,7 +22,9 @@ import { lockStack, unlockStack } from "../queue/stack-lock.ts";
 import { listTickets } from "../queue/sweep.ts";
 import { transact } from "../queue/transaction.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
+import { OutgoingHosts } from "../vcs/provider/outgoing-hosts.ts";
 import { noteStuckSteps } from "./note-stuck-steps.ts";
+import { NotificationWorker } from "./notification-worker.ts";
 
 const MINUTE_MS = 60_000;
 const BOUNDS = { unclaimedMs: 5 * MINUTE_MS, silentMs: 30 * MINUTE_MS };
@@ -162,4 +166,29 @@ it("a step that waits for a lock is not stuck", async () => {
   clock.skip(1);
   await look();
   expect([await noted(), await found()]).toEqual([["step_unclaimed"], ["step_unclaimed"]]);
+});
+
+it("a server whose clock is wrong notes nothing that lasts too long, and does so once it is right", async () => {
+  const { clock, noted, parts } = await start();
+  let mayReact = false;
+  const serverClock = { standing: async () => ({ skewMs: 0, isDisputed: false, mayReact }) };
+  const sending = new NotificationWorker({
+    ...parts,
+    keys: createStoredKeys({ storage: parts.storage, current: keyEncryptionKey(randomBytes(32)) }),
+    logger: silentLogger,
+    hosts: new OutgoingHosts([]),
+    origin: () => "https://stackwright.example.com",
+    stuck: BOUNDS,
+    serverClock,
+  });
+  onTestFinished(async () => {
+    const closed = sending[Symbol.asyncDispose]();
+    await clock.advance(1_000);
+    await closed;
+  });
+  await clock.advance(BOUNDS.unclaimedMs + MINUTE_MS);
+  expect(await noted()).toEqual([]);
+  mayReact = true;
+  await clock.advance(MINUTE_MS);
+  expect(await noted()).toEqual(["step_unclaimed"]);
 });

@@ -1,9 +1,10 @@
 import { silentLogger } from "@stackwright/base/logger";
 import { createManualClock } from "@stackwright/base/testing";
-import { Run_Mode, Schedule } from "@stackwright/proto/stackwright";
+import { DriftRule, Project, Run_Mode, Schedule } from "@stackwright/proto/stackwright";
 import { tenancyOf } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { projectPlace } from "../domain/project-settings.ts";
 import { decodeRecord, typeUrlOf } from "../domain/record-kind.ts";
 import { memberPlace, RUN_KIND } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
@@ -291,3 +292,40 @@ it.each([2 * HOUR_MS, -2 * HOUR_MS])(
     });
   },
 );
+
+it("a server whose clock is wrong checks no stack for drift, and does so once it is right", async () => {
+  const clock = createManualClock();
+  const fixture = createRunFixture(createMemoryStorage(), clock);
+  const stack = await fixture.stack("one");
+  await transact(fixture.parts, async (tx) => {
+    tx.update(await readQueue(tx, stack), { configuration: CONFIGURATION });
+  });
+  const project = Project.create({ name: "web", drift: DriftRule.create({ everyMinutes: 5 }) });
+  await fixture.put(SERVER_KINDS.project, projectPlace(stack), project);
+  let mayReact = false;
+  const ending = new AbortController();
+  const tenure = await beginTenure(
+    {
+      ...fixture.parts,
+      logger: silentLogger,
+      keys: { keyIds: [] },
+      executor: { kind: "in-process", isRemote: false },
+      serverClock: { standing: async () => ({ skewMs: 0, isDisputed: false, mayReact }) },
+      capacity: 0,
+    } as unknown as WorkerParts,
+    ending.signal,
+  );
+  onTestFinished(async () => {
+    ending.abort(new Error("the test has ended"));
+    const closed = tenure.close(0);
+    await clock.advance(1_000);
+    await closed;
+  });
+  const runs = async () =>
+    (await fixture.storage.list("strong", RUN_KIND.type, fixture.tenancy, "")).length;
+  await clock.advance(HOUR_MS / 4);
+  expect(await runs()).toBe(0);
+  mayReact = true;
+  await clock.advance(HOUR_MS / 4);
+  expect(await runs()).toBe(1);
+});

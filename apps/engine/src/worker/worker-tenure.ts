@@ -21,8 +21,8 @@ import {
 import { claimTicket, type RunClaim, STEPS } from "../queue/claim.ts";
 import { listen } from "../queue/listen.ts";
 import { releaseClaim } from "../queue/release.ts";
-import { ServedProjects } from "../queue/served-projects.ts";
 import { digestOfRunToken } from "../queue/run-token.ts";
+import { ServedProjects } from "../queue/served-projects.ts";
 import { listTickets, sweepQueues } from "../queue/sweep.ts";
 import { idOf } from "../queue/transaction.ts";
 import { fireSchedules } from "../schedule/fire-schedules.ts";
