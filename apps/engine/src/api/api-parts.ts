@@ -87,6 +87,7 @@ interface WorkerRouteParts
     | "provisionerProjects"
     | "stackOf"
     | "identity"
+    | "served"
     | "servers"
   > {
   readonly tickets: TicketBell;

@@ -10,6 +10,7 @@ import { expect, it } from "vitest";
 import { STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { cancelRun } from "../queue/cancel.ts";
+import { claimTicket } from "../queue/claim.ts";
 import { enqueueRun } from "../queue/enqueue.ts";
 import { releaseClaim } from "../queue/release.ts";
 import { ServedProjects } from "../queue/served-projects.ts";
@@ -323,6 +324,37 @@ it("a project with many runs leaves each second step to another one", async () =
   if (last !== undefined) await reaches(last, "no_changes");
   const order = jobs.map(({ stack }) => stack.project);
   expect(order).toEqual(["web", "shop", "web", "shop", "web", "web"]);
+});
+
+it("a worker with room for three steps counts what it has claimed before it claims the next one", async () => {
+  const storage = createMemoryStorage();
+  const before = createRunFixture(storage);
+  const worker = await before.worker("another");
+  for (const [project, name] of [
+    ["shop", "a"],
+    ["shop", "b"],
+    ["web", "c"],
+    ["web", "d"],
+    ["web", "e"],
+    ["shop", "f"],
+  ] as const) {
+    await before.enqueue(await before.stack(name, "acme", project), name, Run_Mode.MODE_APPLY);
+    if (name !== "b") continue;
+    const tickets = await listTickets({ ...before.parts, logger: silentLogger });
+    for (const { id } of tickets) await claimTicket(before.parts, id, worker, "token");
+  }
+  const release = Promise.withResolvers<void>();
+  const { jobs } = await startFakeWorker(
+    async (step) => {
+      await step.host.beginPlanning();
+      await release.promise;
+      return { how: "result", result: { phase: "no_changes", revision: "0" } };
+    },
+    { storage, capacity: 3 },
+  );
+  const projects = () => jobs.map(({ stack }) => stack.project);
+  await expect.poll(projects).toEqual(["web", "web", "shop"]);
+  release.resolve();
 });
 
 it("remote workers are given steps of projects in turns", async () => {

@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { sleep } from "@stackwright/base/clock";
+import { RunTicket } from "@stackwright/proto/stackwright";
 import { isStorageError } from "@stackwright/storage";
 import type { Lease, LeaseTiming } from "@stackwright/storage/lease";
 import { mayReact, type ServerClock } from "../clock/server-clock.ts";
@@ -197,8 +198,7 @@ export class Tenure {
 
   async #turn(): Promise<void> {
     const { signal } = this.#ending;
-    const { clock, logger } = this.#parts;
-    const capacity = this.#capacity;
+    const { clock } = this.#parts;
     const tickets = await listTickets(this.#parts, { signal });
     this.#served.observe(tickets);
     for (const one of tickets) {
@@ -212,22 +212,39 @@ export class Tenure {
       if (now - endedAt >= MAX_RETRY_MS) this.#endedAt.delete(run);
     }
     for (const [run, until] of this.#leftUntil) if (until <= now) this.#leftUntil.delete(run);
+    const tried = new Set<string>();
+    // Which one is next depends on what each project has: on the step that was just claimed, too.
+    for (let listed = tickets; ; ) {
+      const claimed = await this.#claimFirst(listed, tried, now);
+      if (claimed === undefined) return;
+      this.#served.serve(claimed);
+      const ticket = RunTicket.create({ ...claimed.ticket, claim: { worker: this.id } });
+      listed = listed.map((one) => (one === claimed ? { ...one, ticket } : one));
+    }
+  }
+
+  /** Claims the first ticket that can be claimed and was not tried; undefined where there is none, or no room. */
+  async #claimFirst(
+    tickets: readonly ListedTicket[],
+    tried: Set<string>,
+    now: number,
+  ): Promise<ListedTicket | undefined> {
+    const { signal } = this.#ending;
+    const { clock, logger } = this.#parts;
+    const capacity = this.#capacity;
     const servedAgo = (one: ListedTicket): number => this.#served.ago(one);
     for (const one of orderTickets(tickets, clock.wallMs(), "", servedAgo)) {
-      if (signal.aborted || this.#running.size >= capacity) return;
+      if (signal.aborted || this.#running.size >= capacity) return undefined;
       const { run, attempts, background } = one.ticket;
+      if (tried.has(run)) continue;
+      tried.add(run);
       if (background && this.#backgroundSteps() >= backgroundCapacity(capacity)) continue;
       const endedAt = this.#endedAt.get(run) ?? Number.NEGATIVE_INFINITY;
       if (now - endedAt < retryMs(attempts) || this.#running.has(run)) continue;
       if ((this.#leftUntil.get(run) ?? 0) > now) continue;
       try {
         if (await isLeftToOthers(this.#parts, this.#servers, one)) this.#leave(one, now);
-        else if (await this.#claim(one)) {
-          // The next one is chosen by what each project has now.
-          this.#served.serve(one);
-          this.wake();
-          return;
-        }
+        else if (await this.#claim(one)) return one;
       } catch (error) {
         if (signal.aborted || isStorageError(error, "STORAGE_INCONSISTENT")) throw error;
         // The others need not wait for one that is damaged.
@@ -236,6 +253,7 @@ export class Tenure {
         logger.error({ run, traceId, err: error }, "a ticket could not be claimed");
       }
     }
+    return undefined;
   }
 
   /** Lets other servers claim a step whose key this one has not. */
