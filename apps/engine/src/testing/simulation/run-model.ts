@@ -432,7 +432,8 @@ export class RunModel {
         );
       }
     } else if (run.phase === P.PHASE_PARTIALLY_APPLIED) {
-      const isLost = run.reasonCode === "result_lost";
+      // Nor is known what a worker that ended has changed, as the states here are none that a server can read.
+      const isLost = run.reasonCode === "result_lost" || run.reasonCode === "worker_ended";
       if (made === 0 && !isLost) this.records.fail(8, `${what} is ${name}, and nothing was made`);
     } else if (made > 0 && run.reasonCode !== "recovery_failed") {
       this.records.fail(8, `${what} is ${name}, and ${made} objects were made`);

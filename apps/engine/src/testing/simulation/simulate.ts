@@ -156,17 +156,20 @@ class Simulation {
   async #rest(): Promise<void> {
     const end = this.#scheduler.monotonicMs() + REST_MS;
     const { records } = this.#model;
-    let moves = -1;
+    let moves = "";
     let quiet = 0;
     while (this.#scheduler.monotonicMs() < end && records.violations.length === 0) {
       await this.#scheduler.pass(LOOK_MS);
       const isWorking = [...records.tickets.rows.values()].some(
         ({ claim, attempts }) => claim !== undefined || attempts > 0,
       );
-      const isQuiet = !isWorking && !this.#users.isAwaited && records.trace.length === moves;
+      // A set that has just ended is about to end its runs.
+      const sets = Array.from(records.sets.rows.values(), ({ phase, settled }) => [phase, settled]);
+      const now = JSON.stringify([records.trace.length, sets]);
+      const isQuiet = !isWorking && !this.#users.isAwaited && now === moves;
       quiet = isQuiet ? quiet + 1 : 0;
       if (quiet === QUIET_LOOKS) return;
-      moves = records.trace.length;
+      moves = now;
     }
   }
 
