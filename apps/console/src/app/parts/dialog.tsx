@@ -1,4 +1,15 @@
-import { type FormEvent, type ReactNode, useEffect, useId, useRef } from "react";
+import {
+  type FormEvent,
+  type KeyboardEvent,
+  type MouseEvent,
+  type ReactNode,
+  useEffect,
+  useId,
+  useRef,
+} from "react";
+
+/** Until a dialog that has sent something is drawn as busy. */
+const UNDRAWN_MS = 50;
 
 interface DialogProps {
   readonly title: string;
@@ -14,7 +25,10 @@ interface DialogProps {
   readonly children: ReactNode;
 }
 
-/** A question before something is changed. The browser keeps focus inside and gives it back. */
+/**
+ * A question before something is changed. The browser keeps focus inside and gives it back. A double click, or a key that is held down,
+ * confirms it once: neither is its request sent twice, nor is what comes of it closed unread.
+ */
 export function Dialog({
   title,
   confirm,
@@ -28,6 +42,7 @@ export function Dialog({
   children,
 }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
+  const isSent = useRef(false);
   const id = useId();
   useEffect(() => {
     const { current } = element;
@@ -35,11 +50,23 @@ export function Dialog({
   }, []);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (isReady && !isBusy) onConfirm();
+    if (!isReady || isBusy || isSent.current) return;
+    isSent.current = true;
+    setTimeout(() => {
+      isSent.current = false;
+    }, UNDRAWN_MS);
+    onConfirm();
+  };
+  const onClick = (event: MouseEvent): void => {
+    if (event.detail > 1) event.preventDefault();
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const isOfText = event.target instanceof HTMLTextAreaElement;
+    if (event.key === "Enter" && event.repeat && !isOfText) event.preventDefault();
   };
   return (
     <dialog ref={element} aria-labelledby={id} onClose={onClose}>
-      <form onSubmit={submit}>
+      <form onSubmit={submit} onKeyDown={onKeyDown}>
         <h2 id={id}>{title}</h2>
         {children}
         {problem}
@@ -49,7 +76,7 @@ export function Dialog({
               Back
             </button>
           )}
-          <button type="submit" className={tone} disabled={!isReady || isBusy}>
+          <button type="submit" className={tone} disabled={!isReady || isBusy} onClick={onClick}>
             {isBusy ? "Sending…" : confirm}
           </button>
         </div>
