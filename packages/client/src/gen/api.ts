@@ -2931,6 +2931,7 @@ export interface Operations {
     readonly input: {
       readonly limit?: number | undefined;
       readonly after?: string | undefined;
+      readonly q?: string | undefined;
     };
     readonly output: {
   readonly accounts: readonly Account[];
@@ -4137,7 +4138,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   IssueRunIdentity: {"method":"POST","path":"/api/v1/worker/claims/{run}/identity","query":[],"headers":[]},
   LinkUserIdentity: {"method":"POST","path":"/api/v1/users/{user}/identities","query":[],"headers":["idempotency-key"]},
   ListAccountVariableSets: {"method":"GET","path":"/api/v1/variable-sets","query":["project"],"headers":[]},
-  ListAccounts: {"method":"GET","path":"/api/v1/accounts","query":["limit","after"],"headers":[],"items":"accounts"},
+  ListAccounts: {"method":"GET","path":"/api/v1/accounts","query":["limit","after","q"],"headers":[],"items":"accounts"},
   ListAuditDeliveries: {"method":"GET","path":"/api/v1/audit/webhooks/{webhook}/deliveries","query":[],"headers":[]},
   ListAuditWebhooks: {"method":"GET","path":"/api/v1/audit/webhooks","query":[],"headers":[]},
   ListCachedPackages: {"method":"GET","path":"/api/v1/registry/upstream-packages","query":[],"headers":[]},

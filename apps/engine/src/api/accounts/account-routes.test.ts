@@ -82,6 +82,19 @@ it("accounts are listed in pages", async () => {
   expect(rest.json["next"]).toBeUndefined();
 });
 
+it("accounts are found by a part of their names, page by page", async () => {
+  const { call, make, names } = await start();
+  for (const name of ["shop", "web-shop", "shopping", "net"]) {
+    expect((await make(name)).status).toBe(201);
+  }
+  expect(await names("?q=SHOP")).toEqual(["shop", "shopping", "web-shop"]);
+  const first = await call("GET", "/api/v1/accounts?q=shop&limit=2");
+  const next = String(first.json["next"]);
+  expect(first.headers.get("link")).toContain(`&after=${next}&q=shop>`);
+  expect(await names(`?q=shop&limit=2&after=${next}`)).toEqual(["web-shop"]);
+  expect(await names("?q=%")).toEqual([]);
+});
+
 it("the first token of an account administers that account, and no other", async () => {
   const { call, make, tokenFor } = await start();
   await make("acme");

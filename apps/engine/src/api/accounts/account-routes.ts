@@ -33,6 +33,15 @@ const DEFAULT_DAYS = 90;
 const MAX_ACCOUNTS = 10_000;
 const KIND = SERVER_KINDS.account;
 const ACCOUNT = "/accounts/:account";
+const ListQuery = Type.Object(
+  {
+    ...PageQuery.properties,
+    q: Type.Optional(
+      Type.String({ maxLength: 64, description: "part of a name, in any case of letters" }),
+    ),
+  },
+  { additionalProperties: false },
+);
 
 type InAccount = { Params: Static<typeof AccountParams> };
 
@@ -51,7 +60,7 @@ export function accountRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     throw new ServerError("not_found", `there is no account "${account}"`);
   };
 
-  fastify.get<{ Querystring: Static<typeof PageQuery> }>(
+  fastify.get<{ Querystring: Static<typeof ListQuery> }>(
     "/accounts",
     {
       schema: routeSchema(
@@ -63,20 +72,25 @@ export function accountRoutes(fastify: FastifyInstance, parts: ApiParts): void {
             next: Type.Optional(Type.String({ description: "the cursor of the next page" })),
           }),
         },
-        { querystring: PageQuery },
+        { querystring: ListQuery },
       ),
       config: ofSite,
     },
     async (request, reply) => {
-      const { limit, after } = pageOf(request.query);
-      const names = (await listAccountNames(parts)).filter((name) => name > after);
+      const { q = "", ...page } = request.query;
+      const { limit, after } = pageOf(page);
+      const part = q.toLowerCase();
+      const names = (await listAccountNames(parts)).filter(
+        (name) => name > after && name.toLowerCase().includes(part),
+      );
       const shown = names.slice(0, limit);
       const accounts = await Promise.all(
         shown.map(async (name) => accountViewOf((await readAccount(storage, name)).message)),
       );
       const last = shown.at(-1);
       if (names.length <= limit || last === undefined) return { accounts };
-      return { accounts, next: nextPage(request, reply, limit, last) };
+      const rest = q === "" ? "" : `&q=${encodeURIComponent(q)}`;
+      return { accounts, next: nextPage(request, reply, limit, last, rest) };
     },
   );
 
