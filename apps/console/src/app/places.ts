@@ -1,4 +1,4 @@
-import { isAccountAdmin, mayDo, type useServer } from "./session/server-context.tsx";
+import { isAccountAdmin, isSiteAdmin, mayDo, type useServer } from "./session/server-context.tsx";
 
 /** A page that every other page leads to. */
 export interface Place {
@@ -27,6 +27,17 @@ export function placesFor(caller: Caller): readonly Place[] {
     ...(mayDo(caller, "admin") ? [{ to: "/audit", label: "Audit" }] : []),
     ...(isAccountAdmin(caller) ? [{ to: "/access", label: "Access" }] : []),
     { to: "/settings", label: "Settings" },
+  ];
+}
+
+/** The pages below the settings, which have no entry in the navigation. */
+export function placesInSettings(caller: Caller): readonly Place[] {
+  return [
+    { to: "/settings/variable-sets", label: "Variable sets" },
+    ...(isSiteAdmin(caller) ? [{ to: "/settings/accounts", label: "Accounts" }] : []),
+    ...(isAccountAdmin(caller)
+      ? [{ to: `/settings/accounts/${caller.account}`, label: `Account ${caller.account}` }]
+      : []),
   ];
 }
 

@@ -198,6 +198,14 @@ export function createConsoleRouter() {
       ),
     ),
     inRoot(
+      "/settings/accounts",
+      lazyRouteComponent(async () => import("./pages/accounts/accounts-page.tsx"), "AccountsPage"),
+    ),
+    inRoot(
+      "/settings/accounts/$account",
+      lazyRouteComponent(async () => import("./pages/accounts/account-page.tsx"), "AccountPage"),
+    ),
+    inRoot(
       "/settings",
       lazyRouteComponent(async () => import("./pages/settings-page.tsx"), "SettingsPage"),
     ),

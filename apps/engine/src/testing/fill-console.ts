@@ -162,6 +162,8 @@ export async function fillConsole({
     access: "access",
     settings: "settings",
     "variable-sets": "settings/variable-sets",
+    accounts: "settings/accounts",
+    account: "settings/accounts/default",
     "live-view": "debug/krt",
     missing: "p/nothing",
   };

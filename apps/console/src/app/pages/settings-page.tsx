@@ -6,7 +6,7 @@ import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Loaded, ProblemBox } from "../parts/states.tsx";
 import { TableScroll } from "../parts/table-scroll.tsx";
 import { Time } from "../parts/time.tsx";
-import { isAccountAdmin, mayDo, useServer } from "../session/server-context.tsx";
+import { isAccountAdmin, isSiteAdmin, mayDo, useServer } from "../session/server-context.tsx";
 import { applyTheme, readTheme, type Theme } from "../style/theme.ts";
 
 const THEMES: readonly Theme[] = ["system", "light", "dark"];
@@ -64,6 +64,7 @@ export function SettingsPage() {
             stacks of several projects.
           </p>
         </section>
+        {isAccountAdmin(caller) && <Accounts />}
       </div>
       {mayDo(caller, "admin") && <Credentials />}
       <p className="quiet">
@@ -101,6 +102,26 @@ function Appearance() {
           </label>
         ))}
       </fieldset>
+    </section>
+  );
+}
+
+function Accounts() {
+  const { caller } = useServer();
+  const isOfSite = isSiteAdmin(caller);
+  return (
+    <section className="card" aria-labelledby="accounts">
+      <h2 id="accounts">{isOfSite ? "Accounts" : "Account"}</h2>
+      <p>
+        <Link to={`/settings/accounts/${caller.account}`}>The account {caller.account}</Link>: how
+        it is called, and what is in it.
+      </p>
+      {isOfSite && (
+        <p>
+          <Link to="/settings/accounts">Accounts of the server</Link> are made here, with the token
+          of their first administrator, and deleted.
+        </p>
+      )}
     </section>
   );
 }

@@ -17,6 +17,7 @@ const LONGER: Readonly<Record<string, string>> = {
   "/access": "Access: users, teams, roles",
   "/identity": "Identity of runs, JWKS",
   "/policies": "Policies, replay",
+  "/settings/accounts": "Accounts of the server",
   "/tools": "Tools of stacks, shadow mode",
 };
 

@@ -9,7 +9,7 @@ import {
   useState,
   useSyncExternalStore,
 } from "react";
-import { placesFor } from "../places.ts";
+import { placesFor, placesInSettings } from "../places.ts";
 import { useServer } from "../session/server-context.tsx";
 import { paletteItems, resourceItems } from "./palette-items.ts";
 
@@ -35,7 +35,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   const found = wanted.length >= MIN_SEARCH ? resources.data : undefined;
   const items = useMemo(
     () => [
-      ...paletteItems(text, stacks, placesFor(caller)),
+      ...paletteItems(text, stacks, [...placesFor(caller), ...placesInSettings(caller)]),
       ...resourceItems(found?.resources ?? []),
     ],
     [text, stacks, found, caller],

@@ -56,3 +56,8 @@ export function mayDo(
 export function isAccountAdmin(caller: CallerView): boolean {
   return caller.projects.length === 0 && mayDo(caller, "admin");
 }
+
+/** Whether the caller administers the server with all of its accounts. */
+export function isSiteAdmin(caller: CallerView): boolean {
+  return isAccountAdmin(caller) && caller.roles.includes("site-admin");
+}
