@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { systemClock } from "@stackwright/base/clock";
 import {
@@ -13,6 +14,7 @@ import {
   keyEncryptionKey,
   loadConfiguration,
   PlanMemory,
+  type ProviderOrigin,
 } from "@stackwright/core";
 import { EMPTY_BUNDLE } from "@stackwright/lang";
 import { createDirectoryBlobs } from "@stackwright/storage/blob";
@@ -26,6 +28,10 @@ const { values: flags, positionals } = parseArgs({
     /** `terraform_data`, or `null`: the null provider, whose program `TEST_TOOL_TERRAFORM_PROVIDER_NULL` names. */
     provider: { type: "string", default: "terraform_data" },
     rounds: { type: "string", default: "5" },
+    /** How long the provider built in takes for each read, in ms, as one does that asks a cloud. Then times are by the clock as well. */
+    "read-ms": { type: "string", default: "0" },
+    /** Of the shapes only this one. */
+    shape: { type: "string" },
   },
 });
 const program = process.env.TEST_TOOL_TERRAFORM_PROVIDER_NULL;
@@ -40,6 +46,30 @@ const instances = Number(positionals[0] ?? 10_000);
 function cpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
+}
+
+const readMs = Number(flags["read-ms"]);
+
+type OpenedProvider = Awaited<ReturnType<ProviderOrigin["open"]>>[number];
+
+function slowed({ name, provider }: OpenedProvider): OpenedProvider {
+  const slow = Object.create(provider) as typeof provider;
+  slow.read = async (request, context) => {
+    await setTimeout(readMs);
+    return provider.read(request, context);
+  };
+  return { name, provider: slow };
+}
+
+/** The providers of an origin, each read of which takes its time. */
+function withSlowReads(origin: ProviderOrigin): ProviderOrigin {
+  return {
+    ...origin,
+    open: async (reference, options) => {
+      const [first, ...others] = await origin.open(reference, options);
+      return [slowed(first), ...others.map(slowed)];
+    },
+  };
 }
 
 const SHAPES = {
@@ -62,6 +92,7 @@ const SHAPES = {
 };
 
 for (const [shape, textOf] of Object.entries(SHAPES)) {
+  if (flags.shape !== undefined && flags.shape !== shape) continue;
   const directory = await mkdtemp(join(tmpdir(), "incremental-bench-"));
   try {
     await using storage = await createSqliteStorage({ directory: join(directory, "store") });
@@ -77,7 +108,7 @@ for (const [shape, textOf] of Object.entries(SHAPES)) {
       // Both plans of a round are of one moment.
       clock: { ...systemClock, wallMs: () => 1_700_000_000_000 },
       origins: [
-        builtinOrigin(),
+        readMs === 0 ? builtinOrigin() : withSlowReads(builtinOrigin()),
         installedOrigin({
           providers: new Map(
             program === undefined
@@ -107,15 +138,17 @@ for (const [shape, textOf] of Object.entries(SHAPES)) {
     const first = await engine.plan({ state, configuration, variables: new Map() });
     if (first.plan === undefined) throw new Error(JSON.stringify(first.diagnostics[0]));
     await engine.apply({ state, plan: first.plan, configuration, variables: new Map() });
-    const times: { full: number; part: number; wall: number; load: number; planned: number }[] = [];
+    const times: Record<"full" | "part" | "wall" | "fullWall" | "load" | "planned", number>[] = [];
     await engine.plan({ state, configuration, variables: new Map(), memory });
     for (let round = 1; round <= Number(flags.rounds); round += 1) {
       const loaded = await load(round);
       const request = { state, configuration: loaded.configuration, variables: new Map() };
       globalThis.gc?.();
+      const fullBegun = performance.now();
       const begun = cpuMs();
       const full = await engine.plan(request);
       const between = cpuMs();
+      const fullWall = performance.now() - fullBegun;
       globalThis.gc?.();
       const again = cpuMs();
       const wallBegun = performance.now();
@@ -130,6 +163,7 @@ for (const [shape, textOf] of Object.entries(SHAPES)) {
         full: between - begun,
         part: ended - again,
         wall: wallEnded - wallBegun,
+        fullWall,
         load: loaded.loadMs,
         planned,
       });
@@ -139,9 +173,10 @@ for (const [shape, textOf] of Object.entries(SHAPES)) {
     const full = median((one) => one.full);
     const part = median((one) => one.part);
     const wall = median((one) => one.wall);
+    const fullWall = median((one) => one.fullWall);
     const loadMs = median((one) => one.load);
     console.log(
-      `${shape.padEnd(8)} ${instances} instances: load ${loadMs.toFixed(0)} ms, full ${full.toFixed(0)} ms, after one change ${part.toFixed(0)} ms (${wall.toFixed(0)} by the clock; ${(full / part).toFixed(1)}x), ${times.at(-1)?.planned} planned, ${(process.memoryUsage().rss / 2 ** 20).toFixed(0)} MiB`,
+      `${shape.padEnd(8)} ${instances} instances: load ${loadMs.toFixed(0)} ms, full ${full.toFixed(0)} ms (${fullWall.toFixed(0)} by the clock), after one change ${part.toFixed(0)} ms (${wall.toFixed(0)} by the clock; ${(full / part).toFixed(1)}x, ${(fullWall / wall).toFixed(1)}x by the clock), ${times.at(-1)?.planned} planned, ${(process.memoryUsage().rss / 2 ** 20).toFixed(0)} MiB`,
     );
   } finally {
     await rm(directory, { recursive: true, force: true });
