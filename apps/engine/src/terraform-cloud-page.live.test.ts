@@ -26,7 +26,7 @@ it("the page about the cloud block leads to an applied workspace", {
   onTestFinished(() => scratch.remove());
   const page = await readFile(PAGE, "utf8");
   const blocks = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, content = ""]) => content);
-  const [certificate = "", serve = "", walk = "", remote = ""] = blocks;
+  const [certificate = "", serve = "", walk = "", remote = "", variables = ""] = blocks;
   const env = { HOME: scratch.path, PATH: `${dirname(process.execPath)}:${process.env["PATH"]}` };
   await run("sh", ["-ec", certificate], { cwd: scratch.path, env });
   const words = serve.trim().split(" ").slice(2);
@@ -35,7 +35,7 @@ it("the page about the cloud block leads to an applied workspace", {
   const cd =
     "cd ..\nmkdir site && cd site\nsed s/shop/site/ ../shop/main.tf > main.tf\nterraform init\ncd ..\n";
   const applied = "cd site\nterraform apply -auto-approve > apply.txt\n";
-  const script = `${walk}${cd}${remote}${applied}`.replaceAll(
+  const script = `${walk}${cd}${remote}${variables}${applied}`.replaceAll(
     "localhost:7400",
     `localhost:${new URL(url).port}`,
   );
@@ -49,4 +49,11 @@ it("the page about the cloud block leads to an applied workspace", {
   expect(JSON.parse(state)).toMatchObject({ version: 4, serial: 1 });
   const site = await readFile(join(scratch.path, "site/apply.txt"), "utf8");
   expect(site).toContain("Apply complete!");
+  const all = await readFile(join(scratch.path, "all.json"), "utf8");
+  expect(JSON.parse(all)).toMatchObject({
+    data: [
+      { attributes: { key: "region", value: "north" } },
+      { attributes: { key: "TOKEN", value: null } },
+    ],
+  });
 });

@@ -20,10 +20,25 @@ export type {
   TfeRun,
   TfeRunPhase,
   TfeUpload,
-  TfeVariable,
 } from "./port/run-port.ts";
 export type { AnnouncedState, StateKey, StatePort, TfeStateVersion } from "./port/state-port.ts";
 export type { TfeFailure, TfePort } from "./port/tfe-port.ts";
+export type {
+  NewTfeVariable,
+  TfeSetName,
+  TfeVariable,
+  TfeVariableChange,
+  TfeVariableName,
+  TfeVariableOwner,
+  VariablePort,
+} from "./port/variable-port.ts";
+export type {
+  NewTfeSet,
+  SetPlaces,
+  TfeSetChange,
+  TfeVariableSet,
+  VariableSetPort,
+} from "./port/variable-set-port.ts";
 export type {
   ExecutionMode,
   NewWorkspace,

@@ -7,6 +7,8 @@ import { organizationRoutes } from "./routes/organization-routes.ts";
 import type { RouteContext } from "./routes/route-context.ts";
 import { runRoutes } from "./routes/run-routes.ts";
 import { stateRoutes } from "./routes/state-routes.ts";
+import { variableRoutes } from "./routes/variable-routes.ts";
+import { variableSetRoutes } from "./routes/variable-set-routes.ts";
 import { workspaceRoutes } from "./routes/workspace-routes.ts";
 
 declare module "fastify" {
@@ -56,7 +58,11 @@ export async function tfePlugin(
   organizationRoutes(fastify, context);
   workspaceRoutes(fastify, context);
   stateRoutes(fastify, context);
-  if (port.runs !== undefined) runRoutes(fastify, context, port.runs);
+  const { runs, variables, variableSets } = port;
+  if (runs !== undefined) runRoutes(fastify, context, runs);
+  if (variables === undefined) return;
+  variableRoutes(fastify, context, variables);
+  if (variableSets !== undefined) variableSetRoutes(fastify, context, variableSets, variables);
 }
 
 /** Commands decide by these what the server can do; another name of the program is not shown by them. */

@@ -60,7 +60,12 @@ export function defineVariableCommands(define: Define, run: CommandAction): void
       collect,
       [],
     )
-    .option("--for <pattern>", "stacks that it is for, such as web-*; may be repeated", collect, [])
+    .option(
+      "--for <pattern>",
+      "stacks that it is for, such as web-*, or net/web-* with --of-account; may be repeated",
+      collect,
+      [],
+    )
     .option("--for-all", "for all stacks of the project, or of the account", false)
     .option("--priority", "its values win over those of the stacks and of runs")
     .option("--no-priority", "its values give way to those of the stacks")

@@ -1,5 +1,12 @@
 import { expect, it } from "vitest";
-import { matchesStack, STACK_PATTERN } from "./stack-pattern.ts";
+import {
+  isForProject,
+  matchesPlace,
+  matchesStack,
+  PLACE_PATTERN,
+  SET_STACK_PATTERN,
+  STACK_PATTERN,
+} from "./stack-pattern.ts";
 
 it.each([
   ["web", "web", true],
@@ -27,4 +34,46 @@ it("the longest pattern with many wildcards is decided without trying all ways",
   const pattern = "a*".repeat(63);
   expect(new RegExp(STACK_PATTERN).test(pattern)).toBe(true);
   expect(matchesStack(`${pattern}b`, "a".repeat(128))).toBe(false);
+});
+
+it.each([
+  ["shop", true],
+  ["sh*", true],
+  ["web/shop", true],
+  ["w*/s*", true],
+  ["web/*", true],
+  ["*/shop", true],
+  ["net/shop", false],
+  ["net/*", false],
+  ["web/site", false],
+  ["web", false],
+  ["/", false],
+])("%s stands for the stack shop of web: %s", (pattern, expected) => {
+  expect(matchesPlace(pattern, { project: "web", name: "shop" })).toBe(expected);
+});
+
+it.each([
+  ["shop", true],
+  ["web/shop", true],
+  ["w*/shop", true],
+  ["net/shop", false],
+  ["/", false],
+])("%s may be for stacks of web: %s", (pattern, expected) => {
+  expect(isForProject(pattern, "web")).toBe(expected);
+});
+
+it.each([
+  ["shop", true, true],
+  ["/", true, true],
+  ["web/shop", false, true],
+  ["web/*", false, true],
+  ["web/", false, false],
+  ["/shop", false, false],
+  ["//", false, false],
+  ["a/b/c", false, false],
+  ["", false, false],
+  ["a\n", false, false],
+])("%j is a pattern of a set of a project: %s, of the account: %s", (pattern, own, account) => {
+  expect(new RegExp(SET_STACK_PATTERN).test(pattern)).toBe(own);
+  expect(new RegExp(PLACE_PATTERN).test(pattern)).toBe(account);
 });

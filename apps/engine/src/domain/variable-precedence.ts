@@ -1,5 +1,5 @@
 import type { AccountVariableSet, Variable, VariableSet } from "@stackwright/proto/stackwright";
-import { matchesStack } from "./stack-pattern.ts";
+import { isForProject, matchesPlace, matchesStack } from "./stack-pattern.ts";
 
 /** A set that a value is from. */
 export interface SetOrigin {
@@ -56,7 +56,7 @@ export function effectiveVariables(
     level: levelOf(set, "account"),
   });
   const layers = [
-    ...sets.filter(({ stacks }) => isForStack(stacks, stack.name)).map(ofProject),
+    ...sets.filter(({ stacks }) => isForStack(stacks, stack)).map(ofProject),
     ...accountSets.filter((set) => isSetFor(set, stack)).map(ofAccount),
     { from: undefined, variables: own, level: STACK_LEVEL },
   ].toSorted((a, b) => a.level - b.level || ((a.from?.set ?? "") < (b.from?.set ?? "") ? -1 : 1));
@@ -86,28 +86,36 @@ export function effectiveVariables(
 }
 
 /** Whether a set of the account is for a stack, by the patterns of both names. */
-export function isSetFor(
-  {
-    projects,
-    stacks,
-  }: { readonly projects: readonly string[]; readonly stacks: readonly string[] },
-  { project, name }: { readonly project: string; readonly name: string | undefined },
-): boolean {
-  return isSetForProject({ projects }, project) && isForStack(stacks, name);
+export function isSetFor(set: SetPatterns, stack: SeenStack): boolean {
+  return isInProjects(set, stack.project) && isForStack(set.stacks, stack);
 }
 
 /** Whether a set of the account is for stacks of a project, by the patterns of its name. */
-export function isSetForProject(
-  { projects }: { readonly projects: readonly string[] },
-  project: string,
-): boolean {
+export function isSetForProject(set: SetPatterns, project: string): boolean {
+  const { stacks } = set;
+  if (!isInProjects(set, project)) return false;
+  return stacks.length === 0 || stacks.some((pattern) => isForProject(pattern, project));
+}
+
+/** What a set of the account is for. */
+interface SetPatterns {
+  readonly projects: readonly string[];
+  readonly stacks: readonly string[];
+}
+
+interface SeenStack {
+  readonly project: string;
+  readonly name: string | undefined;
+}
+
+function isInProjects({ projects }: SetPatterns, project: string): boolean {
   return projects.length === 0 || projects.some((pattern) => matchesStack(pattern, project));
 }
 
 /** Whether patterns are for a stack: none are for all. A stack that lost its name has the sets for all. */
-function isForStack(patterns: readonly string[], name: string | undefined): boolean {
+function isForStack(patterns: readonly string[], { project, name }: SeenStack): boolean {
   if (patterns.length === 0) return true;
-  return name !== undefined && patterns.some((pattern) => matchesStack(pattern, name));
+  return name !== undefined && patterns.some((pattern) => matchesPlace(pattern, { project, name }));
 }
 
 const STACK_LEVEL = 4;

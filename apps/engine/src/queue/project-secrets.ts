@@ -34,7 +34,7 @@ type SecretHolder =
   | { readonly account: string; readonly of: typeof OF_ACCOUNT };
 
 /** What a secret belongs to. */
-type SecretOwner = SecretHolder & {
+export type SecretOwner = SecretHolder & {
   /** Its id, and further names that tell its secrets apart. */
   readonly path: readonly string[];
 };

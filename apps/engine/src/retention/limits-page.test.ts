@@ -69,13 +69,13 @@ const ROWS: readonly (readonly [row: string, says: string, file: string, code: s
   [
     "variables of a stack",
     "1,000, 2 MiB",
-    "api/variables/variable-routes.ts",
+    "variables/stack-variables.ts",
     "MAX_STACK_VARIABLES = 1_000",
   ],
   [
     "variable sets of a project",
     "100, with 200",
-    "api/variable-sets/set-variables.ts",
+    "variables/set-variables.ts",
     "MAX_SETS = 100;\nconst MAX_SET_VARIABLES = 200",
   ],
   [

@@ -26,7 +26,7 @@ export async function startCloud(
     env: Readonly<Record<string, string>> = {},
   ): Promise<CloudRoot> => {
     const root = await terraformRoot(command, env);
-    const services = ["tfe.v2", "tfe.v2.1", "state.v2"].map(
+    const services = ["tfe.v2", "tfe.v2.1", "tfe.v2.2", "state.v2"].map(
       (name) => `"${name}" = "${url}/api/v2/"`,
     );
     services.push(`"modules.v1" = "${url}/terraform/v1/modules/"`);

@@ -43,9 +43,11 @@ import {
 import { type AuditedChange, targetAt, targetOf } from "./audited-change.ts";
 import { RateTurns } from "./rate-turns.ts";
 import { switchExecution } from "./switch-execution.ts";
+import { variableSetsPort } from "./variable-sets-port.ts";
 import { lockWorkspace, unlockWorkspace } from "./workspace-lock.ts";
 import { workspaceRuns } from "./workspace-runs.ts";
 import { workspaceStates } from "./workspace-states.ts";
+import { workspaceVariables } from "./workspace-variables.ts";
 
 interface TfePortParts extends TransactionParts, ServedParts {
   readonly authenticator: Authenticator;
@@ -135,6 +137,17 @@ export function createTfePort(parts: TfePortParts): TfePort {
     // Another tool writes what it says as text.
     const structuredOutput = tool === ENGINE_TOOL;
     return { ...viewOf({ ...workspace, name }, lock, mode), currentRun, structuredOutput };
+  };
+
+  const projectsOf = async (caller: TfeCaller): Promise<readonly string[]> => {
+    const names = new Set(["default"]);
+    for (const { record } of await directory.list(caller.account)) names.add(record.project);
+    const { tenancy } = projectPlace({ account: caller.account, project: "" });
+    const { type } = SERVER_KINDS.project;
+    for await (const { id } of listResourceHeads(storage, "strong", type, tenancy, "")) {
+      names.add(id.name);
+    }
+    return [...names].filter((name) => seesProject(caller, name)).toSorted();
   };
 
   return {
@@ -249,16 +262,7 @@ export function createTfePort(parts: TfePortParts): TfePort {
           throw error;
         }
       },
-      projects: async (caller) => {
-        const names = new Set(["default"]);
-        for (const { record } of await directory.list(caller.account)) names.add(record.project);
-        const { tenancy } = projectPlace({ account: caller.account, project: "" });
-        const { type } = SERVER_KINDS.project;
-        for await (const { id } of listResourceHeads(storage, "strong", type, tenancy, "")) {
-          names.add(id.name);
-        }
-        return [...names].filter((name) => seesProject(caller, name)).toSorted();
-      },
+      projects: projectsOf,
       createProject: async (caller, name) => {
         if (!seesProject(caller, name)) throw new ServerError("forbidden");
         return transact(audited(caller, "CreateProject", `projects/${name}`), async (tx) => {
@@ -273,6 +277,14 @@ export function createTfePort(parts: TfePortParts): TfePort {
     },
     states: workspaceStates({ ...parts, stackOf, audited }),
     runs: workspaceRuns({ ...parts, stackOf, audited }),
+    variables: workspaceVariables({ ...parts, stackOf, audited }),
+    variableSets: variableSetsPort({
+      ...parts,
+      workspaceOf: require,
+      workspacesOf: async ({ account, projects }) => directory.listShown(account, projects),
+      projectsOf,
+      audited,
+    }),
   };
 }
 

@@ -18,7 +18,6 @@ import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
 import type { ServedParts } from "../terraform-state/served-state.ts";
 import { readText } from "../vcs/read-text.ts";
 import { sealRunValues } from "../worker/run-values.ts";
-import { categoryOf, readEffectiveVariables } from "../worker/run-variables.ts";
 import { type AuditedChange, targetOf } from "./audited-change.ts";
 import { AwaitedApplies } from "./awaited-applies.ts";
 import { LogMarks } from "./log-marks.ts";
@@ -288,16 +287,6 @@ export function workspaceRuns(parts: RunParts): RunPort {
       const text = phase === "no_changes" ? NO_CHANGES : await storedPlan(reference, id, until);
       if (text === undefined || form === "document") return text;
       return renderer.render(text, { form: "terraform" }, until);
-    },
-    variables: async (caller, workspace) => {
-      const { reference, name } = await stackOf(caller, workspace);
-      const found = await readEffectiveVariables(storage, reference, name);
-      return found.map(({ variable }) => ({
-        key: variable.key,
-        category: categoryOf(variable),
-        sensitive: variable.sensitive,
-        value: variable.sensitive ? undefined : Buffer.from(variable.value).toString("utf8"),
-      }));
     },
   };
 }

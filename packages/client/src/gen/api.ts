@@ -37,7 +37,7 @@ export interface AccountVariableSetSettings {
   readonly description?: string | undefined;
   /** patterns of names of projects, with * for any characters; empty for all projects */
   readonly projects?: readonly string[] | undefined;
-  /** patterns of names of stacks, with * for any characters; empty for all stacks */
+  /** patterns of names of stacks, or of PROJECT/STACK, with * for any characters; empty for all; / alone for none */
   readonly stacks?: readonly string[] | undefined;
   /** whether its values win over all others, those of runs included */
   readonly priority?: boolean | undefined;
@@ -645,7 +645,7 @@ export interface NewAccountVariableSet {
   readonly description?: string | undefined;
   /** patterns of names of projects, with * for any characters; empty for all projects */
   readonly projects?: readonly string[] | undefined;
-  /** patterns of names of stacks, with * for any characters; empty for all stacks */
+  /** patterns of names of stacks, or of PROJECT/STACK, with * for any characters; empty for all; / alone for none */
   readonly stacks?: readonly string[] | undefined;
   /** whether its values win over all others, those of runs included */
   readonly priority?: boolean | undefined;
@@ -897,7 +897,7 @@ export interface NewVariable {
 export interface NewVariableSet {
   readonly name: string;
   readonly description?: string | undefined;
-  /** patterns of names of stacks, with * for any characters; empty for all stacks */
+  /** patterns of names of stacks, with * for any characters; empty for all; / alone for none */
   readonly stacks?: readonly string[] | undefined;
   /** whether its values win over those of the stacks and of runs */
   readonly priority?: boolean | undefined;
@@ -2098,7 +2098,7 @@ export interface VariableSet {
 
 export interface VariableSetSettings {
   readonly description?: string | undefined;
-  /** patterns of names of stacks, with * for any characters; empty for all stacks */
+  /** patterns of names of stacks, with * for any characters; empty for all; / alone for none */
   readonly stacks?: readonly string[] | undefined;
   /** whether its values win over those of the stacks and of runs */
   readonly priority?: boolean | undefined;

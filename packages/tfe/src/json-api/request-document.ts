@@ -7,14 +7,20 @@ const DEPTH = 32;
 export class RequestDocument {
   readonly #attributes: Readonly<Record<string, unknown>>;
   readonly #relationships: Readonly<Record<string, unknown>>;
+  /** Undefined where it has none that is a text. */
+  readonly id: string | undefined;
   /** The resources of a document that has a list of them. */
   readonly items: readonly RequestDocument[];
+  /** Whether it is a list, also an empty one. */
+  readonly isList: boolean;
 
   private constructor(data: unknown) {
     const resource = isJsonObject(data) ? data : {};
-    const { attributes, relationships } = resource;
+    const { attributes, relationships, id } = resource;
+    this.id = typeof id === "string" ? id : undefined;
     this.#attributes = isJsonObject(attributes) ? attributes : {};
     this.#relationships = isJsonObject(relationships) ? relationships : {};
+    this.isList = Array.isArray(data);
     this.items = Array.isArray(data) ? data.map((item) => new RequestDocument(item)) : [];
   }
 
@@ -32,7 +38,8 @@ export class RequestDocument {
   text(name: string, maxLength = 1024): string | undefined {
     const value = this.#value(name);
     if (value === undefined) return undefined;
-    if (typeof value === "string" && value.length <= maxLength) return value;
+    if (typeof value === "string" && value.length <= maxLength && value.isWellFormed())
+      return value;
     throw invalid(name, `a text of at most ${maxLength} characters`);
   }
 
@@ -81,6 +88,14 @@ export class RequestDocument {
     const relation = this.#relationships[name];
     const data = isJsonObject(relation) ? relation["data"] : undefined;
     return Array.isArray(data) ? data.map((item) => new RequestDocument(item)) : [];
+  }
+
+  /** The resources of a relation to many; undefined where the document does not have it. */
+  manyRelated(name: string): readonly RequestDocument[] | undefined {
+    if (!Object.hasOwn(this.#relationships, name)) return undefined;
+    const relation = this.#relationships[name];
+    if (isJsonObject(relation) && Array.isArray(relation["data"])) return this.relations(name);
+    throw invalid(name, "a relation to a list");
   }
 
   #value(name: string): unknown {

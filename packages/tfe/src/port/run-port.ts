@@ -91,14 +91,6 @@ export interface TfeUpload {
   readonly speculative: boolean;
 }
 
-/** A variable of a workspace; a sensitive one without its value. */
-export interface TfeVariable {
-  readonly key: string;
-  readonly value: string | undefined;
-  readonly category: "terraform" | "env";
-  readonly sensitive: boolean;
-}
-
 /** The text of a log from a place on. */
 export interface TfeLogText {
   /** Bytes before it. */
@@ -162,5 +154,4 @@ export interface RunPort {
     run: TfeRun,
     form: "document" | "rendered",
   ): Promise<string | undefined>;
-  variables(caller: TfeCaller, workspace: string): Promise<readonly TfeVariable[]>;
 }

@@ -2,6 +2,8 @@ import type { FastifyRequest } from "fastify";
 import type { TfeCaller } from "./caller.ts";
 import type { RunPort } from "./run-port.ts";
 import type { StatePort } from "./state-port.ts";
+import type { VariablePort } from "./variable-port.ts";
+import type { VariableSetPort } from "./variable-set-port.ts";
 import type { WorkspacePort } from "./workspace-port.ts";
 
 /** How a failure of the server is shown. */
@@ -31,4 +33,8 @@ export interface TfePort {
   readonly states: StatePort;
   /** Undefined where runs are executed by commands alone. */
   readonly runs?: RunPort | undefined;
+  /** Undefined where workspaces have no variables. */
+  readonly variables?: VariablePort | undefined;
+  /** Undefined where there are no sets; needs variables. */
+  readonly variableSets?: VariableSetPort | undefined;
 }

@@ -96,10 +96,12 @@ function organizationResource(account: string): ResourceObject {
   };
 }
 
-function projectResource(name: string): ResourceObject {
+/** A project as clients read it. */
+export function projectResource(name: string): ResourceObject {
   return { id: projectId(name), type: "projects", attributes: { name } };
 }
 
+/** The id of a project, made of its name. */
 export function projectId(name: string): string {
   return `prj-${name}`;
 }

@@ -6,7 +6,7 @@ import { TfeError } from "../errors.ts";
 import { one, page, type ResourceObject } from "../json-api/document.ts";
 import type { RequestDocument } from "../json-api/request-document.ts";
 import type { TfeCaller } from "../port/caller.ts";
-import type { NewTfeRun, RunPort, TfeLogName, TfeRun, TfeVariable } from "../port/run-port.ts";
+import type { NewTfeRun, RunPort, TfeLogName, TfeRun } from "../port/run-port.ts";
 import type { TfeWorkspace } from "../port/workspace-port.ts";
 import { logSlice } from "./log-slice.ts";
 import { policyCheckRoutes } from "./policy-check-routes.ts";
@@ -284,14 +284,6 @@ export function runRoutes(fastify: FastifyInstance, context: RouteContext, runs:
     return reply.send(Readable.from(behindHead(reply.raw, slice), { objectMode: false }));
   });
 
-  for (const path of ["vars", "all-vars"]) {
-    fastify.get<ById>(`/workspaces/:workspace/${path}`, async (request, reply) => {
-      const { id } = await workspaceOf(context, request);
-      const all = await runs.variables(callerOf(context, request), id);
-      return send(reply, page(all, request.query, variableResource));
-    });
-  }
-
   type InOrganization = { Params: { readonly organization: string } };
   fastify.get<InOrganization>("/organizations/:organization/runs/queue", async (request, reply) => {
     memberOf(context, request);
@@ -426,14 +418,6 @@ async function* behindHead(raw: ServerResponse, body: Buffer): AsyncGenerator<Bu
   raw.flushHeaders();
   await setImmediate();
   if (body.byteLength > 0) yield body;
-}
-
-function variableResource({ key, value, category, sensitive }: TfeVariable): ResourceObject {
-  return {
-    id: `var-${category}-${Buffer.from(key).toString("base64url")}`,
-    type: "vars",
-    attributes: { key, value: value ?? null, category, sensitive, hcl: false },
-  };
 }
 
 /** `run-WORKSPACE-RUN`. */

@@ -2,6 +2,7 @@ import type { Principal } from "@stackwright/registry";
 import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
 import { ServerError } from "../../domain/server-error.ts";
+import { isSetForProject } from "../../domain/variable-precedence.ts";
 import { searchResources, sortedStacks } from "../../live/search-resources.ts";
 import type { StackFact } from "../../live/stack-facts.ts";
 import {
@@ -15,7 +16,7 @@ import {
 } from "../../live/where-used.ts";
 import { type ApiParts, ProjectName, routeSchema } from "../api-parts.ts";
 import { endOfRequest } from "../end-of-request.ts";
-import { isShownTo } from "../project-patterns.ts";
+import { projectsOf } from "../project-patterns.ts";
 import { synced } from "../watch/synced.ts";
 import { visibleTo } from "../watch/topic.ts";
 
@@ -223,7 +224,9 @@ export function searchRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         uses = usesOfStack(live, stacks, producer);
       } else if (!name.includes("/")) {
         const set = live.accountSets.get(`${principal.account}/${name}`);
-        const isShown = set !== undefined && isShownTo(principal, set);
+        const seen = projectsOf(principal);
+        const isShown =
+          set !== undefined && (seen?.some((project) => isSetForProject(set, project)) ?? true);
         uses = usesOfAccountSet(stacks, isShown ? set : undefined);
       } else {
         const place = { account: principal.account, ...placeOf(name) };

@@ -139,6 +139,45 @@ it("those who see some projects alone see the sets for these, without the names 
   expect([await asked("hidden", token), await asked("for-both", token)]).toEqual([404, 200]);
 });
 
+it("a set of the account is for stacks of single projects, or for none", async () => {
+  const api = await startApi("none");
+  const { call, tokenOf } = api;
+  for (const project of ["web", "net"]) {
+    for (const name of ["one", "two"]) {
+      await call("POST", `/api/v1/projects/${project}/stacks`, { body: { name } });
+    }
+  }
+  await makeSet(api, { name: "some", stacks: ["web/one", "net/*"] });
+  await makeSet(api, { name: "net-only", stacks: ["net/t*"] });
+  await makeSet(api, { name: "none", stacks: ["/"] });
+  for (const name of ["some", "net-only", "none"]) {
+    await setVariable(api, `${SETS}/${name}/variables/env/${name.replace("-", "_")}`, "x");
+  }
+  const found = async (stack: string) => {
+    const path = `/api/v1/projects/${stack.replace("/", "/stacks/")}/effective-variables`;
+    const { json } = await call("GET", path);
+    return (json["variables"] as { readonly set: string }[]).map(({ set }) => set);
+  };
+  const all = await Promise.all(["web/one", "web/two", "net/one", "net/two"].map(found));
+  expect(all).toEqual([["some"], [], ["some"], ["net-only", "some"]]);
+  const namesFor = async (project: string) =>
+    ((await call("GET", `${SETS}?project=${project}`)).json["sets"] as { name: string }[]).map(
+      ({ name }) => name,
+    );
+  expect([await namesFor("web"), await namesFor("net")]).toEqual([["some"], ["net-only", "some"]]);
+  const token = await tokenOf("reader", ["web"]);
+  const shown = await call("GET", SETS, { token });
+  expect(shown.json["sets"]).toMatchObject([{ name: "some", stacks: ["web/one"] }]);
+  expect(shown.text).not.toContain("net");
+  const asked = async (name: string, by?: string) => {
+    const path = `/api/v1/where-used?kind=variable_set&name=${name}`;
+    return (await call("GET", path, { token: by })).status;
+  };
+  await expect.poll(async () => asked("none")).toBe(200);
+  const seen = ["some", "net-only", "none"].map(async (name) => asked(name, token));
+  expect(await Promise.all(seen)).toEqual([200, 404, 404]);
+});
+
 it("names and patterns that no set of the account can have are refused", async () => {
   const { call } = await startApi("none");
   for (const body of [
@@ -146,7 +185,12 @@ it("names and patterns that no set of the account can have are refused", async (
     { name: "a/b" },
     { name: "a", projects: [""] },
     { name: "a", projects: ["a b"] },
-    { name: "a", stacks: Array.from({ length: 51 }, (_, at) => `s${at}`) },
+    { name: "a", projects: ["web/shop"] },
+    { name: "a", projects: ["/"] },
+    { name: "a", stacks: ["web/"] },
+    { name: "a", stacks: ["/shop"] },
+    { name: "a", stacks: ["web/shop/x"] },
+    { name: "a", stacks: Array.from({ length: 201 }, (_, at) => `s${at}`) },
     { name: "a", other: 1 },
   ]) {
     expect([body, (await call("POST", SETS, { body })).status]).toEqual([body, 400]);

@@ -1,17 +1,19 @@
 import { AccountVariableSet } from "@stackwright/proto/stackwright";
-import { readStored, tenancyOf } from "@stackwright/storage";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
-import { requireEnvironmentValues } from "../../domain/environment-values.ts";
-import { decodeRecord } from "../../domain/record-kind.ts";
-import type { Place } from "../../domain/run-places.ts";
 import { ServerError } from "../../domain/server-error.ts";
-import { SERVER_KINDS } from "../../domain/server-kinds.ts";
 import { isSetForProject } from "../../domain/variable-precedence.ts";
-import { sealProjectSecret } from "../../queue/project-secrets.ts";
-import { requireRoom } from "../../queue/require-room.ts";
-import { idOf, type StoredRow, type Transaction, transact } from "../../queue/transaction.ts";
-import { accountSetSecret } from "../../worker/run-variables.ts";
+import {
+  changeSet,
+  createSet,
+  listSets,
+  noSet,
+  readSet,
+  removeSet,
+  removeSetVariable,
+  setsOfAccount,
+  writeSetVariable,
+} from "../../variables/variable-sets.ts";
 import {
   type ApiParts,
   etagOf,
@@ -28,7 +30,6 @@ import {
   VariableView,
   variableViewOf,
 } from "../variables/variable-view.ts";
-import { MAX_SETS, noSet, setVariableOf, withoutVariable } from "./set-variables.ts";
 import { shownAccountSets } from "./shown-account-sets.ts";
 import {
   AccountVariableSetSettings,
@@ -53,18 +54,14 @@ const SETS = "/variable-sets";
 const SET = `${SETS}/:set`;
 const VARIABLE = `${SET}/variables/:category/:key`;
 const CHANGED = { 412: "it changed since it was read", 428: "If-Match is missing" };
-const KIND = SERVER_KINDS.accountVariableSet;
 
 type InSet = { Params: Static<typeof SetParams> };
 type InVariable = { Params: Static<typeof SetVariableParams> };
 
 /** `/variable-sets`: variables for projects of an account, which its administrators write. */
 export function accountSetRoutes(fastify: FastifyInstance, parts: ApiParts): void {
-  const { storage, keys, principalOf } = parts;
-  const placeOf = (request: FastifyRequest, name: string): Place => ({
-    tenancy: tenancyOf({ kind: "account", account: principalOf(request).account }),
-    name,
-  });
+  const { storage, principalOf } = parts;
+  const homeOf = (request: FastifyRequest) => setsOfAccount(principalOf(request).account);
 
   fastify.get<{ Querystring: Static<typeof SetQuery> }>(
     SETS,
@@ -84,10 +81,9 @@ export function accountSetRoutes(fastify: FastifyInstance, parts: ApiParts): voi
       if (project !== undefined && !seesProject(principal, project)) {
         throw new ServerError("not_found", `there is no project "${project}"`);
       }
-      const found = await storage.list("strong", KIND.type, placeOf(request, "").tenancy, "");
-      const sets = found
-        .map((one) => decodeRecord(KIND, one))
-        .filter((set) => project === undefined || isSetForProject(set, project));
+      const sets = (await listSets(storage, homeOf(request))).filter(
+        (set) => project === undefined || isSetForProject(set, project),
+      );
       const shown = await shownAccountSets(storage, principal, sets);
       const inOrder = shown.toSorted((a, b) => (a.name < b.name ? -1 : 1));
       return { sets: inOrder.map(accountSetViewOf) };
@@ -108,22 +104,10 @@ export function accountSetRoutes(fastify: FastifyInstance, parts: ApiParts): voi
     },
     async (request, reply) => {
       const { name, ...settings } = request.body;
-      const place = placeOf(request, name);
-      const { message, generation } = await transact(parts.audited(request), async (tx) => {
-        if ((await tx.find(KIND, place)) !== undefined) {
-          throw new ServerError("name_taken", `the account has a variable set "${name}"`);
-        }
-        const detail = `an account has at most ${MAX_SETS} variable sets`;
-        const { tenancy } = place;
-        await requireRoom(parts, tx, { kind: KIND, tenancy, most: MAX_SETS, detail });
-        const at = BigInt(tx.nowMs);
-        const times = { createdAtMs: at, updatedAtMs: at };
-        const made = AccountVariableSet.create({ name, ...accountSetChangeOf(settings), ...times });
-        tx.create(KIND, place, made);
-        return { message: made, generation: tx.generation };
-      });
+      const made = AccountVariableSet.create({ name, ...accountSetChangeOf(settings) });
+      const { set, generation } = await createSet(parts.audited(request), homeOf(request), made);
       reply.headers({ location: `/api/v1${SETS}/${name}`, etag: etagOf(generation) });
-      return reply.code(201).send(accountSetViewOf(message));
+      return reply.code(201).send(accountSetViewOf(set));
     },
   );
 
@@ -141,8 +125,8 @@ export function accountSetRoutes(fastify: FastifyInstance, parts: ApiParts): voi
     async (request, reply) => {
       const principal = principalOf(request);
       const { set: name } = request.params;
-      const found = await readStored(storage, "strong", idOf(KIND, placeOf(request, name)));
-      const sets = found === undefined ? [] : [decodeRecord(KIND, found)];
+      const found = await readSet(storage, homeOf(request), name);
+      const sets = found === undefined ? [] : [found.set];
       const [set] = await shownAccountSets(storage, principal, sets);
       if (found === undefined || set === undefined) throw noSet(name);
       reply.header("etag", etagOf(found.generation));
@@ -163,15 +147,18 @@ export function accountSetRoutes(fastify: FastifyInstance, parts: ApiParts): voi
       config: { access: "account-admin" },
     },
     async (request, reply) => {
-      const place = placeOf(request, request.params.set);
-      const { message, generation } = await transact(parts.audited(request), async (tx) => {
-        const row = await findSet(tx, place);
-        requireMatch(request, row.resource.generation);
-        tx.update(row, { ...accountSetChangeOf(request.body), updatedAtMs: BigInt(tx.nowMs) });
-        return { message: row.message, generation: tx.generation };
-      });
+      const changed = await changeSet(
+        parts.audited(request),
+        homeOf(request),
+        request.params.set,
+        ({ resource }) => {
+          requireMatch(request, resource.generation);
+          return accountSetChangeOf(request.body);
+        },
+      );
+      const { set, generation } = changed;
       reply.header("etag", etagOf(generation));
-      return accountSetViewOf(message);
+      return accountSetViewOf(set);
     },
   );
 
@@ -188,11 +175,9 @@ export function accountSetRoutes(fastify: FastifyInstance, parts: ApiParts): voi
       config: { access: "account-admin" },
     },
     async (request, reply) => {
-      const place = placeOf(request, request.params.set);
-      await transact(parts.audited(request), async (tx) => {
-        const row = await findSet(tx, place);
-        requireMatch(request, row.resource.generation);
-        tx.remove(row);
+      const { set } = request.params;
+      await removeSet(parts.audited(request), homeOf(request), set, (version) => {
+        requireMatch(request, version);
       });
       return reply.code(204).send();
     },
@@ -214,22 +199,20 @@ export function accountSetRoutes(fastify: FastifyInstance, parts: ApiParts): voi
       config: { access: "account-admin" },
     },
     async (request, reply) => {
-      const { category, key, set } = request.params;
-      const place = placeOf(request, set);
-      if (category === "env") requireEnvironmentValues({ [key]: request.body.value });
-      const secret = accountSetSecret(principalOf(request), set, category, key);
-      const { variable, isAdded, generation } = await transact(
+      const written = await writeSetVariable(
         parts.audited(request),
-        async (tx) => {
-          const row = await findSet(tx, place);
-          const seal = async (plain: Buffer) => sealProjectSecret(tx, keys, secret, plain);
-          const set = await setVariableOf(request, row, seal, tx.nowMs);
-          tx.update(row, set.change);
-          return { ...set, generation: tx.generation };
+        homeOf(request),
+        request.params,
+        (stored, version) => {
+          if (stored !== undefined || request.headers["if-match"] !== undefined) {
+            requireMatch(request, version);
+          }
+          return request.body;
         },
       );
+      const { variable, isNew, generation } = written;
       reply.header("etag", etagOf(generation));
-      return reply.code(isAdded ? 201 : 200).send(variableViewOf(variable));
+      return reply.code(isNew ? 201 : 200).send(variableViewOf(variable));
     },
   );
 
@@ -246,20 +229,11 @@ export function accountSetRoutes(fastify: FastifyInstance, parts: ApiParts): voi
       config: { access: "account-admin" },
     },
     async (request, reply) => {
-      const place = placeOf(request, request.params.set);
-      await transact(parts.audited(request), async (tx) => {
-        const row = await findSet(tx, place);
-        const variables = withoutVariable(row.message, request.params);
-        requireMatch(request, row.resource.generation);
-        tx.update(row, { variables, updatedAtMs: BigInt(tx.nowMs) });
+      const change = parts.audited(request);
+      await removeSetVariable(change, homeOf(request), request.params, (version) => {
+        requireMatch(request, version);
       });
       return reply.code(204).send();
     },
   );
-}
-
-async function findSet(tx: Transaction, place: Place): Promise<StoredRow<AccountVariableSet>> {
-  const row = await tx.find(KIND, place);
-  if (row === undefined) throw noSet(place.name);
-  return row;
 }

@@ -2,7 +2,8 @@ import type { AccountVariableSet } from "@stackwright/proto/stackwright";
 import type { Principal } from "@stackwright/registry";
 import { listResourceHeads, type StorageBackend } from "@stackwright/storage";
 import { projectTenancy, STACK_KIND } from "../../domain/run-places.ts";
-import { matchesStack } from "../../domain/stack-pattern.ts";
+import { matchesPlace } from "../../domain/stack-pattern.ts";
+import { isSetForProject } from "../../domain/variable-precedence.ts";
 import { isShownTo, projectsOf, shownTo } from "../project-patterns.ts";
 
 /**
@@ -31,11 +32,9 @@ export async function shownAccountSets(
   return inProjects.flatMap((set) => {
     if (set.stacks.length === 0) return [set];
     const own = projects
-      .filter(
-        (one) => set.projects.length === 0 || set.projects.some((at) => matchesStack(at, one)),
-      )
-      .flatMap((one) => names.get(one) ?? []);
-    const stacks = set.stacks.filter((pattern) => own.some((name) => matchesStack(pattern, name)));
+      .filter((project) => isSetForProject(set, project))
+      .flatMap((project) => (names.get(project) ?? []).map((name) => ({ project, name })));
+    const stacks = set.stacks.filter((pattern) => own.some((one) => matchesPlace(pattern, one)));
     return stacks.length === 0 ? [] : [{ ...set, stacks }];
   });
 }

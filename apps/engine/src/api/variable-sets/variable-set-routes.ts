@@ -1,16 +1,17 @@
 import { VariableSet } from "@stackwright/proto/stackwright";
-import { readStored } from "@stackwright/storage";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
-import { requireEnvironmentValues } from "../../domain/environment-values.ts";
-import { decodeRecord } from "../../domain/record-kind.ts";
-import { type Place, projectTenancy } from "../../domain/run-places.ts";
-import { ServerError } from "../../domain/server-error.ts";
-import { SERVER_KINDS } from "../../domain/server-kinds.ts";
-import { sealProjectSecret } from "../../queue/project-secrets.ts";
-import { requireRoom } from "../../queue/require-room.ts";
-import { idOf, type StoredRow, type Transaction, transact } from "../../queue/transaction.ts";
-import { setVariableSecret } from "../../worker/run-variables.ts";
+import {
+  changeSet,
+  createSet,
+  listSets,
+  noSet,
+  readSet,
+  removeSet,
+  removeSetVariable,
+  setsOfProject,
+  writeSetVariable,
+} from "../../variables/variable-sets.ts";
 import {
   type ApiParts,
   checkProjectName,
@@ -28,7 +29,6 @@ import {
   VariableView,
   variableViewOf,
 } from "../variables/variable-view.ts";
-import { MAX_SETS, noSet, setVariableOf, withoutVariable } from "./set-variables.ts";
 import {
   NewVariableSet,
   SetName,
@@ -48,7 +48,6 @@ const SetVariableParams = Type.Object({
 const SETS = "/projects/:project/variable-sets";
 const VARIABLE = `${SETS}/:set/variables/:category/:key`;
 const CHANGED = { 412: "it changed since it was read", 428: "If-Match is missing" };
-const KIND = SERVER_KINDS.variableSet;
 
 type InProject = { Params: Static<typeof ProjectParams> };
 type InSet = { Params: Static<typeof SetParams> };
@@ -56,17 +55,11 @@ type InVariable = { Params: Static<typeof SetVariableParams> };
 
 /** `/projects/{project}/variable-sets` */
 export function variableSetRoutes(fastify: FastifyInstance, parts: ApiParts): void {
-  const { storage, keys, principalOf } = parts;
-  const placeOf = (
-    request: FastifyRequest,
-    { project, set }: { readonly project: string; readonly set: string },
-  ): Place => {
+  const { storage, principalOf } = parts;
+  const homeOf = (request: FastifyRequest<InProject>) => {
+    const { project } = request.params;
     checkProjectName(project);
-    return { tenancy: projectTenancy({ ...principalOf(request), project }), name: set };
-  };
-  const listSets = async (request: FastifyRequest<InProject>) => {
-    const { tenancy } = placeOf(request, { ...request.params, set: "" });
-    return storage.list("strong", KIND.type, tenancy, "");
+    return setsOfProject({ ...principalOf(request), project });
   };
 
   fastify.get<InProject>(
@@ -81,9 +74,7 @@ export function variableSetRoutes(fastify: FastifyInstance, parts: ApiParts): vo
       config: { access: "viewer" },
     },
     async (request) => {
-      const sets = (await listSets(request)).map((one) =>
-        variableSetViewOf(decodeRecord(KIND, one)),
-      );
+      const sets = (await listSets(storage, homeOf(request))).map(variableSetViewOf);
       return { sets: sets.toSorted((a, b) => (a.name < b.name ? -1 : 1)) };
     },
   );
@@ -103,23 +94,11 @@ export function variableSetRoutes(fastify: FastifyInstance, parts: ApiParts): vo
     async (request, reply) => {
       const { name, ...settings } = request.body;
       const { project } = request.params;
-      const place = placeOf(request, { project, set: name });
-      const { message, generation } = await transact(parts.audited(request), async (tx) => {
-        if ((await tx.find(KIND, place)) !== undefined) {
-          throw new ServerError("name_taken", `the project has a variable set "${name}"`);
-        }
-        const detail = `a project has at most ${MAX_SETS} variable sets`;
-        const { tenancy } = place;
-        await requireRoom(parts, tx, { kind: KIND, tenancy, most: MAX_SETS, detail });
-        const at = BigInt(tx.nowMs);
-        const times = { createdAtMs: at, updatedAtMs: at };
-        const made = VariableSet.create({ name, ...setChangeOf(settings), ...times });
-        tx.create(KIND, place, made);
-        return { message: made, generation: tx.generation };
-      });
+      const made = VariableSet.create({ name, ...setChangeOf(settings) });
+      const { set, generation } = await createSet(parts.audited(request), homeOf(request), made);
       const location = `/api/v1/projects/${project}/variable-sets/${name}`;
       reply.headers({ location, etag: etagOf(generation) });
-      return reply.code(201).send(variableSetViewOf(message));
+      return reply.code(201).send(variableSetViewOf(set));
     },
   );
 
@@ -135,11 +114,10 @@ export function variableSetRoutes(fastify: FastifyInstance, parts: ApiParts): vo
       config: { access: "viewer" },
     },
     async (request, reply) => {
-      const place = placeOf(request, request.params);
-      const found = await readStored(storage, "strong", idOf(KIND, place));
-      if (found === undefined) throw noSet(place.name);
+      const found = await readSet(storage, homeOf(request), request.params.set);
+      if (found === undefined) throw noSet(request.params.set);
       reply.header("etag", etagOf(found.generation));
-      return variableSetViewOf(decodeRecord(KIND, found));
+      return variableSetViewOf(found.set);
     },
   );
 
@@ -156,15 +134,18 @@ export function variableSetRoutes(fastify: FastifyInstance, parts: ApiParts): vo
       config: { access: "admin" },
     },
     async (request, reply) => {
-      const place = placeOf(request, request.params);
-      const { message, generation } = await transact(parts.audited(request), async (tx) => {
-        const row = await findSet(tx, place);
-        requireMatch(request, row.resource.generation);
-        tx.update(row, { ...setChangeOf(request.body), updatedAtMs: BigInt(tx.nowMs) });
-        return { message: row.message, generation: tx.generation };
-      });
+      const changed = await changeSet(
+        parts.audited(request),
+        homeOf(request),
+        request.params.set,
+        ({ resource }) => {
+          requireMatch(request, resource.generation);
+          return setChangeOf(request.body);
+        },
+      );
+      const { set, generation } = changed;
       reply.header("etag", etagOf(generation));
-      return variableSetViewOf(message);
+      return variableSetViewOf(set);
     },
   );
 
@@ -181,11 +162,9 @@ export function variableSetRoutes(fastify: FastifyInstance, parts: ApiParts): vo
       config: { access: "admin" },
     },
     async (request, reply) => {
-      const place = placeOf(request, request.params);
-      await transact(parts.audited(request), async (tx) => {
-        const row = await findSet(tx, place);
-        requireMatch(request, row.resource.generation);
-        tx.remove(row);
+      const { set } = request.params;
+      await removeSet(parts.audited(request), homeOf(request), set, (version) => {
+        requireMatch(request, version);
       });
       return reply.code(204).send();
     },
@@ -207,22 +186,20 @@ export function variableSetRoutes(fastify: FastifyInstance, parts: ApiParts): vo
       config: { access: "admin" },
     },
     async (request, reply) => {
-      const { category, key, project, set } = request.params;
-      const place = placeOf(request, request.params);
-      if (category === "env") requireEnvironmentValues({ [key]: request.body.value });
-      const secret = setVariableSecret({ ...principalOf(request), project }, set, category, key);
-      const { variable, isAdded, generation } = await transact(
+      const written = await writeSetVariable(
         parts.audited(request),
-        async (tx) => {
-          const row = await findSet(tx, place);
-          const seal = async (plain: Buffer) => sealProjectSecret(tx, keys, secret, plain);
-          const set = await setVariableOf(request, row, seal, tx.nowMs);
-          tx.update(row, set.change);
-          return { ...set, generation: tx.generation };
+        homeOf(request),
+        request.params,
+        (stored, version) => {
+          if (stored !== undefined || request.headers["if-match"] !== undefined) {
+            requireMatch(request, version);
+          }
+          return request.body;
         },
       );
+      const { variable, isNew, generation } = written;
       reply.header("etag", etagOf(generation));
-      return reply.code(isAdded ? 201 : 200).send(variableViewOf(variable));
+      return reply.code(isNew ? 201 : 200).send(variableViewOf(variable));
     },
   );
 
@@ -239,20 +216,11 @@ export function variableSetRoutes(fastify: FastifyInstance, parts: ApiParts): vo
       config: { access: "admin" },
     },
     async (request, reply) => {
-      const place = placeOf(request, request.params);
-      await transact(parts.audited(request), async (tx) => {
-        const row = await findSet(tx, place);
-        const variables = withoutVariable(row.message, request.params);
-        requireMatch(request, row.resource.generation);
-        tx.update(row, { variables, updatedAtMs: BigInt(tx.nowMs) });
+      const change = parts.audited(request);
+      await removeSetVariable(change, homeOf(request), request.params, (version) => {
+        requireMatch(request, version);
       });
       return reply.code(204).send();
     },
   );
-}
-
-async function findSet(tx: Transaction, place: Place): Promise<StoredRow<VariableSet>> {
-  const row = await tx.find(KIND, place);
-  if (row === undefined) throw noSet(place.name);
-  return row;
 }

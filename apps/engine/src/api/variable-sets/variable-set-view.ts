@@ -1,20 +1,25 @@
 import type { AccountVariableSet, VariableSet } from "@stackwright/proto/stackwright";
 import { type Static, Type } from "typebox";
-import { STACK_PATTERN } from "../../domain/stack-pattern.ts";
+import { PLACE_PATTERN, SET_STACK_PATTERN, STACK_PATTERN } from "../../domain/stack-pattern.ts";
 import { VariableView, variableViewOf } from "../variables/variable-view.ts";
 
 export const SetName = Type.String({ pattern: "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$" });
 
-const patterns = (what: string) =>
-  Type.Optional(
-    Type.Array(Type.String({ pattern: STACK_PATTERN }), {
-      maxItems: 50,
-      description: `patterns of names of ${what}, with * for any characters; empty for all ${what}`,
-    }),
-  );
+const NONE = "empty for all; / alone for none";
+
+/** Patterns of stacks that a set of the account has at most. */
+export const MAX_PLACES = 200;
+/** Patterns of projects, and of stacks of a project, that a set has at most. */
+export const MAX_PATTERNS = 50;
+
 const SETTINGS = {
   description: Type.Optional(Type.String({ maxLength: 1024 })),
-  stacks: patterns("stacks"),
+  stacks: Type.Optional(
+    Type.Array(Type.String({ pattern: SET_STACK_PATTERN }), {
+      maxItems: MAX_PATTERNS,
+      description: `patterns of names of stacks, with * for any characters; ${NONE}`,
+    }),
+  ),
   priority: Type.Optional(
     Type.Boolean({ description: "whether its values win over those of the stacks and of runs" }),
   ),
@@ -40,8 +45,19 @@ export const VariableSetView = Type.Object(
 
 const ACCOUNT_SETTINGS = {
   description: SETTINGS.description,
-  projects: patterns("projects"),
-  stacks: SETTINGS.stacks,
+  projects: Type.Optional(
+    Type.Array(Type.String({ pattern: STACK_PATTERN }), {
+      maxItems: MAX_PATTERNS,
+      description:
+        "patterns of names of projects, with * for any characters; empty for all projects",
+    }),
+  ),
+  stacks: Type.Optional(
+    Type.Array(Type.String({ pattern: PLACE_PATTERN }), {
+      maxItems: MAX_PLACES,
+      description: `patterns of names of stacks, or of PROJECT/STACK, with * for any characters; ${NONE}`,
+    }),
+  ),
   priority: Type.Optional(
     Type.Boolean({ description: "whether its values win over all others, those of runs included" }),
   ),

@@ -1,21 +1,18 @@
-import type { StackReference } from "@stackwright/core";
-import { Variable } from "@stackwright/proto/stackwright";
 import { readStored } from "@stackwright/storage";
 import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
-import { requireEnvironmentValues } from "../../domain/environment-values.ts";
 import { decodeRecord } from "../../domain/record-kind.ts";
-import { projectTenancy } from "../../domain/run-places.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
-import { readQueue } from "../../queue/stack-queue.ts";
-import { idOf, transact } from "../../queue/transaction.ts";
+import { idOf } from "../../queue/transaction.ts";
 import {
-  CATEGORIES,
-  readEffectiveVariables,
-  variableContext,
-  variablePrefix,
-} from "../../worker/run-variables.ts";
+  listStackVariables,
+  noVariable,
+  removeStackVariable,
+  stackVariablePlace,
+  writeStackVariable,
+} from "../../variables/stack-variables.ts";
+import { readEffectiveVariables } from "../../worker/run-variables.ts";
 import {
   type ApiParts,
   etagOf,
@@ -43,13 +40,10 @@ const VariableParams = Type.Object({
   category: VariableCategory,
   key: VariableKey,
 });
-/** Bytes of the values of one stack, which all go to its executor at once; and their number. */
-const MAX_STACK_BYTES = 2 * 1024 * 1024;
-const MAX_STACK_VARIABLES = 1_000;
 
 /** `/projects/{project}/stacks/{stack}/variables` */
 export function variableRoutes(fastify: FastifyInstance, parts: ApiParts): void {
-  const { storage, keys, principalOf } = parts;
+  const { storage, principalOf } = parts;
   fastify.get<{ Params: Static<typeof StackParams> }>(
     "/projects/:project/stacks/:stack/variables",
     {
@@ -63,13 +57,8 @@ export function variableRoutes(fastify: FastifyInstance, parts: ApiParts): void 
     },
     async (request) => {
       const { reference } = await stackOf(parts, principalOf(request), request.params);
-      const tenancy = projectTenancy(reference);
-      const { type } = SERVER_KINDS.variable;
-      const found = await storage.list("strong", type, tenancy, variablePrefix(reference));
-      const variables = found.map((one) =>
-        variableViewOf(decodeRecord(SERVER_KINDS.variable, one)),
-      );
-      return { variables: variables.toSorted((a, b) => (a.key < b.key ? -1 : 1)) };
+      const variables = await listStackVariables(storage, reference);
+      return { variables: variables.map(variableViewOf) };
     },
   );
   fastify.get<{ Params: Static<typeof StackParams> }>(
@@ -103,10 +92,9 @@ export function variableRoutes(fastify: FastifyInstance, parts: ApiParts): void 
     async (request, reply) => {
       const { reference } = await stackOf(parts, principalOf(request), request.params);
       const { category, key } = request.params;
-      const tenancy = projectTenancy(reference);
-      const place = { tenancy, name: `${variablePrefix(reference)}${category}.${key}` };
+      const place = stackVariablePlace({ stack: reference, category, key });
       const found = await readStored(storage, "strong", idOf(SERVER_KINDS.variable, place));
-      if (found === undefined) throw new ServerError("not_found", `there is no variable "${key}"`);
+      if (found === undefined) throw noVariable(key);
       reply.header("etag", etagOf(found.generation));
       return variableViewOf(decodeRecord(SERVER_KINDS.variable, found));
     },
@@ -131,40 +119,15 @@ export function variableRoutes(fastify: FastifyInstance, parts: ApiParts): void 
     async (request, reply) => {
       const { reference } = await stackOf(parts, principalOf(request), request.params);
       const { category, key } = request.params;
-      const { value, sensitive = false, description = "" } = request.body;
-      if (category === "env") requireEnvironmentValues({ [key]: value });
-      const place = {
-        tenancy: projectTenancy(reference),
-        name: `${variablePrefix(reference)}${category}.${key}`,
-      };
-      const plain = Buffer.from(value);
-      const context = variableContext(reference, category, key);
-      const cipher = sensitive ? await keys.ensure(reference) : undefined;
-      const message = Variable.create({
-        key,
-        category: CATEGORIES[category],
-        value: cipher?.seal(plain, context) ?? plain,
-        sensitive,
-        description,
-        updatedAtMs: BigInt(Math.floor(parts.clock.wallMs())),
+      const at = { stack: reference, category, key };
+      const written = await writeStackVariable(parts.audited(request), at, (stored) => {
+        if (stored !== undefined) requireMatch(request, stored.version);
+        else if (request.headers["if-match"] !== undefined) throw new ServerError("changed");
+        return request.body;
       });
-      // The tag is of this write. What is stored when it is answered may be another one, which the caller has not seen.
-      const { isNew, generation } = await transact(parts.audited(request), async (tx) => {
-        // Every variable that is set writes the queue, so that two at once do not both find room.
-        tx.update(await readQueue(tx, reference), {});
-        await requireRoom(parts, reference, place.name, plain.byteLength);
-        const row = await tx.find(SERVER_KINDS.variable, place);
-        if (row === undefined) {
-          if (request.headers["if-match"] !== undefined) throw new ServerError("changed");
-          tx.create(SERVER_KINDS.variable, place, message);
-          return { isNew: true, generation: tx.generation };
-        }
-        requireMatch(request, row.resource.generation);
-        tx.update(row, message);
-        return { isNew: false, generation: tx.generation };
-      });
+      const { variable, isNew, generation } = written;
       reply.header("etag", etagOf(generation));
-      return reply.code(isNew ? 201 : 200).send(variableViewOf(message));
+      return reply.code(isNew ? 201 : 200).send(variableViewOf(variable));
     },
   );
   fastify.delete<{ Params: Static<typeof VariableParams> }>(
@@ -182,34 +145,11 @@ export function variableRoutes(fastify: FastifyInstance, parts: ApiParts): void 
     async (request, reply) => {
       const { reference } = await stackOf(parts, principalOf(request), request.params);
       const { category, key } = request.params;
-      const tenancy = projectTenancy(reference);
-      const place = { tenancy, name: `${variablePrefix(reference)}${category}.${key}` };
-      await transact(parts.audited(request), async (tx) => {
-        const row = await tx.find(SERVER_KINDS.variable, place);
-        if (row === undefined) throw new ServerError("not_found", `there is no variable "${key}"`);
-        requireMatch(request, row.resource.generation);
-        tx.remove(row);
+      const at = { stack: reference, category, key };
+      await removeStackVariable(parts.audited(request), at, (version) => {
+        requireMatch(request, version);
       });
       return reply.code(204).send();
     },
-  );
-}
-
-/** `unprocessable` where the other variables of a stack leave no room for a value. */
-async function requireRoom(
-  { storage }: ApiParts,
-  stack: StackReference,
-  name: string,
-  size: number,
-): Promise<void> {
-  const { type } = SERVER_KINDS.variable;
-  const found = await storage.list("strong", type, projectTenancy(stack), variablePrefix(stack));
-  const others = found.filter(({ id }) => id.name !== name);
-  const sizes = others.map((one) => decodeRecord(SERVER_KINDS.variable, one).value.byteLength);
-  const total = sizes.reduce((sum, one) => sum + one, size);
-  if (total <= MAX_STACK_BYTES && others.length < MAX_STACK_VARIABLES) return;
-  throw new ServerError(
-    "unprocessable",
-    `the variables of a stack have at most ${MAX_STACK_BYTES} bytes, and are at most ${MAX_STACK_VARIABLES}`,
   );
 }

@@ -1,0 +1,77 @@
+import { appendFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { expect, it } from "vitest";
+import { CLOUD_HOST, startCloud } from "../testing/start-cloud.ts";
+
+const COMMAND = process.env["STACKWRIGHT_TERRAFORM"] ?? "terraform";
+const PROVIDER = process.env["TEST_TOOL_TERRAFORM_PROVIDER_TFE"] ?? "";
+
+it("the provider hashicorp/tfe makes sets with variables, attaches them, changes them, and finds no difference", async (context) => {
+  context.skip(PROVIDER === "", "TEST_TOOL_TERRAFORM_PROVIDER_TFE is not set");
+  const { root, call, workspace } = await startCloud(COMMAND);
+  const id = await workspace("shop", "local");
+  const configure = async (value: string, description: string, attached: string): Promise<void> =>
+    root.write(`
+terraform {
+  required_providers {
+    tfe = { source = "hashicorp/tfe" }
+  }
+}
+provider "tfe" {
+  hostname     = "${CLOUD_HOST}"
+  organization = "default"
+}
+resource "tfe_variable_set" "shared" {
+  name        = "shared"
+  description = "${description}"
+}
+resource "tfe_variable" "region" {
+  key             = "region"
+  value           = "${value}"
+  category        = "terraform"
+  description     = "d"
+  variable_set_id = tfe_variable_set.shared.id
+}
+resource "tfe_variable" "token" {
+  key             = "TOKEN"
+  value           = "s3cret"
+  category        = "env"
+  sensitive       = true
+  variable_set_id = tfe_variable_set.shared.id
+}
+${attached}`);
+  const workspaceSet = `
+resource "tfe_workspace_variable_set" "shop" {
+  variable_set_id = tfe_variable_set.shared.id
+  workspace_id    = "${id}"
+}
+`;
+  const projectSet = `
+resource "tfe_project_variable_set" "default" {
+  variable_set_id = tfe_variable_set.shared.id
+  project_id      = "prj-default"
+}
+`;
+  await appendFile(
+    root.env["TF_CLI_CONFIG_FILE"] ?? "",
+    `provider_installation {\n  dev_overrides { "hashicorp/tfe" = "${dirname(PROVIDER)}" }\n  direct {}\n}\n`,
+  );
+  await configure("north", "first", workspaceSet);
+  await root.ok("apply", "-auto-approve");
+  const effective = "/api/v1/projects/default/stacks/shop/effective-variables";
+  expect((await call("GET", effective)).json["variables"]).toMatchObject([
+    { key: "region", value: "north", description: "d" },
+    { key: "TOKEN", sensitive: true, set: "shared", scope: "account" },
+  ]);
+  await root.ok("plan", "-detailed-exitcode");
+  await configure("south", "second", workspaceSet + projectSet);
+  await root.ok("apply", "-auto-approve");
+  await root.ok("plan", "-detailed-exitcode");
+  expect((await call("GET", "/api/v1/variable-sets/shared")).json).toMatchObject({
+    description: "second",
+    stacks: ["default/shop", "default/*"],
+    variables: [{ key: "TOKEN" }, { key: "region", value: "south" }],
+  });
+  await root.ok("destroy", "-auto-approve");
+  expect((await call("GET", "/api/v1/variable-sets")).json["sets"]).toEqual([]);
+});
