@@ -10,7 +10,11 @@ import { discoverTools, type Tool, toolVariable } from "./tool.ts";
 const COOKIE = "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2";
 
 /** Providers that know no protocol but 6; the others answer with 5 when both are offered. */
-const PROTOCOL_6 = ["terraform-provider-lab", "terraform-provider-scaffolding"];
+const PROTOCOL_6 = [
+  "terraform-provider-lab",
+  "terraform-provider-scaffolding",
+  "terraform-provider-tfe",
+];
 
 /** How a program is started, and its first line of output. */
 interface Start {
