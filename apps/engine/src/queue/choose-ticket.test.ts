@@ -95,8 +95,11 @@ it("takes of projects with as many claims the one that was given a step longer a
     ["web", 1_000],
     ["shop", 5_000],
   ]);
-  const servedAgo = ({ id }: ListedTicket) => ago.get(id.tenancy.namespace) ?? Infinity;
-  expect(runsOf(orderTickets(tickets, 100, "", servedAgo))).toEqual(["c", "b", "a"]);
+  const served = {
+    ago: ({ id }: ListedTicket) => ago.get(id.tenancy.namespace) ?? Infinity,
+    agoOfClass: () => 0,
+  };
+  expect(runsOf(orderTickets(tickets, 100, "", served))).toEqual(["c", "b", "a"]);
 });
 
 it("lets the steps of others wait for one worker, however many a project has", () => {
@@ -143,7 +146,7 @@ it.each([1, 2, 4])(
       while (claimed.length < workers) {
         const listed = [...claimed.map(({ of }) => of), ...free];
         served.observe(listed);
-        const [next] = orderTickets(listed, now, "", (one) => served.ago(one));
+        const [next] = orderTickets(listed, now, "", served);
         if (next === undefined) throw new Error("nothing to claim");
         free.splice(free.indexOf(next), 1);
         const claim = { ...CLAIM, tokenDigest: next.ticket.run };
@@ -159,41 +162,43 @@ it.each([1, 2, 4])(
   },
 );
 
-it("lets a ticket pass one class of its project after ten minutes", () => {
-  const tickets = [
-    ticketOf("background", { background: true }),
-    ticketOf("speculative", { class: RunTicket_Class.CLASS_SPECULATIVE, createdAtMs: 700_000n }),
-  ];
-  expect(runsOf(orderTickets(tickets, 599_999))).toEqual(["speculative", "background"]);
-  expect(runsOf(orderTickets(tickets, 700_000))).toEqual(["background", "speculative"]);
-});
-
-it("lets an old speculative plan have the turn of the plans of its project, and no plan that of an apply", () => {
-  const young = { createdAtMs: 700_000n };
-  const tickets = [
-    ticketOf("a", { class: RunTicket_Class.CLASS_SPECULATIVE }),
-    ticketOf("b", young),
-    ticketOf("c", { ...young, createdAtMs: 1n }),
-    ticketOf("d", { ...young, step: RunTicket_Step.STEP_APPLY }),
-    ticketOf("e", { class: RunTicket_Class.CLASS_SPECULATIVE }, "shop"),
-  ];
-  const servedAgo = () => 1_000;
-  const order = ["d", "a", "b", "c", "e"];
-  expect(runsOf(orderTickets(tickets, 700_000, "", servedAgo))).toEqual(order);
-});
-
-it("lets what has waited for ten minutes pass others once its project was given nothing for as long", () => {
+it("lets a ticket pass one class once it waits for ten minutes and its project was given none of its class for as long", () => {
   const tickets = [
     ticketOf("old", { class: RunTicket_Class.CLASS_SPECULATIVE }),
     ticketOf("plan", { createdAtMs: 599_000n }, "shop"),
   ];
-  const order = (now: number, ago: number) =>
-    runsOf(
-      orderTickets(tickets, now, "", ({ id }) => (id.tenancy.namespace === "web" ? ago : 1_000)),
-    );
+  const order = (now: number, agoOfClass: number) => {
+    // Other steps were given to the project just now.
+    const ago = ({ id }: ListedTicket) => (id.tenancy.namespace === "web" ? 2_000 : 1_000);
+    return runsOf(orderTickets(tickets, now, "", { ago, agoOfClass: () => agoOfClass }));
+  };
   expect(order(600_000, 599_999)).toEqual(["plan", "old"]);
   expect(order(599_999, 600_000)).toEqual(["plan", "old"]);
   expect(order(600_000, 600_000)).toEqual(["old", "plan"]);
+});
+
+it("lets no plan pass an apply, nor an apply a recovery, whatever its age", () => {
+  const tickets = [
+    ticketOf("plan"),
+    ticketOf("apply", { step: RunTicket_Step.STEP_APPLY, createdAtMs: 1n }, "shop"),
+    ticketOf("recovery", { step: RunTicket_Step.STEP_RECOVER, createdAtMs: 700_000n }, "home"),
+  ];
+  expect(runsOf(orderTickets(tickets, 700_000))).toEqual(["recovery", "apply", "plan"]);
+});
+
+it("lets old speculative plans of a project have no turn of its plans", () => {
+  const speculative = { class: RunTicket_Class.CLASS_SPECULATIVE };
+  const tickets = [
+    ...Array.from({ length: 5 }, (_, index) => ticketOf(`a${index}`, speculative)),
+    ticketOf("b", { createdAtMs: 700_000n }),
+    ticketOf("c", { ...speculative, createdAtMs: 700_000n }, "shop"),
+  ];
+  const served = {
+    ago: ({ id }: ListedTicket) => (id.tenancy.namespace === "web" ? 1_000 : 2_000),
+    agoOfClass: () => 1_000,
+  };
+  const order = runsOf(orderTickets(tickets, 700_000, "", served));
+  expect(order).toEqual(["b", "c", "a0", "a1", "a2", "a3", "a4"]);
 });
 
 it("leaves half of a worker to what users requested", () => {

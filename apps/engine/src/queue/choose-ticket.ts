@@ -1,7 +1,8 @@
-import { type RunTicket, RunTicket_Class, RunTicket_Step } from "@stackwright/proto/stackwright";
+import { RunTicket } from "@stackwright/proto/stackwright";
 import type { ResourceId } from "@stackwright/storage";
 import { shareOf } from "./project-share.ts";
 import { isExecutable } from "./run-protocol.ts";
+import { CLASS_OF_PLANS, classOfTicket } from "./ticket-class.ts";
 
 /** A ticket as it was listed. */
 export interface ListedTicket {
@@ -9,13 +10,23 @@ export interface ListedTicket {
   readonly ticket: RunTicket;
 }
 
-/** How long a ticket waits before it counts as one class higher. */
+/** How long a ticket waits, and its project, before it counts as one class higher. */
 const PROMOTED_MS = 600_000;
 
-/** What is known of a ticket beside its project: how long ago that was given a step, in milliseconds. */
-type ServedAgo = (ticket: ListedTicket) => number;
+/** When projects were given steps. */
+export interface ServedSteps {
+  /** How many milliseconds ago the project of a ticket was given a step. */
+  ago(ticket: ListedTicket): number;
+  /** The same of steps of the class of the ticket. */
+  agoOfClass(ticket: ListedTicket): number;
+}
 
-/** The place of a ticket among all: compared from the first to the last. */
+const NEVER_SERVED: ServedSteps = {
+  ago: () => Number.POSITIVE_INFINITY,
+  agoOfClass: () => Number.POSITIVE_INFINITY,
+};
+
+/** The place of a ticket among all: compared from the first to the last, then by run. */
 interface TicketPlace {
   readonly listed: ListedTicket;
   readonly rank: number;
@@ -31,18 +42,17 @@ interface TicketPlace {
  * schedules; within a class projects with fewer claimed tickets first, then those that were given a step longer ago, then those whose oldest ticket is
  * older, then by run. A pure function of what it is given.
  *
- * What has waited for ten minutes counts one class higher: before what others have only while its project was given nothing for as
- * long, as all of a project with thousands of plans would pass the plans of others otherwise; in its own project always, but for plans, which pass
- * no applies.
+ * Of speculative plans and those of schedules, one that has waited for ten minutes counts one class higher while its project was given none of its class for as
+ * long. If its age were enough, all of a project with thousands of them would pass what others have; nor do plans pass applies, whatever their age.
  *
  * @param pool empty for the default one
- * @param servedAgo @default no project was given anything
+ * @param served @default no project was given anything
  */
 export function orderTickets(
   all: readonly ListedTicket[],
   nowMs: number,
   pool = "",
-  servedAgo: ServedAgo = () => Number.POSITIVE_INFINITY,
+  served = NEVER_SERVED,
 ): ListedTicket[] {
   const shares = new Map<string, { claimed: number; readonly free: ListedTicket[] }>();
   for (const listed of all) {
@@ -54,15 +64,25 @@ export function orderTickets(
     else if (isExecutable(listed.ticket)) share.free.push(listed);
   }
   return [...shares.values()]
-    .flatMap(({ claimed, free }) => placesOf(free, claimed, nowMs, servedAgo))
+    .flatMap(({ claimed, free }) => placesOf(free, claimed, nowMs, served))
     .toSorted(
       (a, b) =>
         a.rank - b.rank ||
         a.claimed - b.claimed ||
         longerAgo(a.servedAgo, b.servedAgo) ||
-        a.oldest - b.oldest,
+        a.oldest - b.oldest ||
+        byRun(a.listed, b.listed),
     )
     .map(({ listed }) => listed);
+}
+
+/** The same tickets, of which a worker has one more. */
+export function withClaim(
+  all: readonly ListedTicket[],
+  taken: ListedTicket,
+): readonly ListedTicket[] {
+  const ticket = RunTicket.create({ ...taken.ticket, claim: {} });
+  return all.map((one) => (one === taken ? { ...one, ticket } : one));
 }
 
 /** The places of the free tickets of one project. */
@@ -70,30 +90,24 @@ function placesOf(
   free: readonly ListedTicket[],
   claimed: number,
   nowMs: number,
-  servedAgo: ServedAgo,
+  served: ServedSteps,
 ): readonly TicketPlace[] {
   const [first] = free;
   if (first === undefined) return [];
-  const ago = servedAgo(first);
-  const hasWaited = ({ ticket }: ListedTicket): boolean =>
-    nowMs - Number(ticket.createdAtMs) >= PROMOTED_MS;
-  const ownRank = (one: ListedTicket): number =>
-    classOf(one) - (hasWaited(one) && classOf(one) > CLASS_OF_PLANS ? 1 : 0);
-  const ordered = free.toSorted((a, b) => ownRank(a) - ownRank(b) || byRun(a, b));
+  const servedAgo = served.ago(first);
   const oldest = free.reduce(
     (least, { ticket }) => Math.min(least, Number(ticket.createdAtMs)),
     Number.POSITIVE_INFINITY,
   );
-  // A ticket stands for those behind it: when one of them has its turn, the project gives that to the first.
-  let rank = Number.POSITIVE_INFINITY;
-  return ordered
-    .toReversed()
-    .map((listed): TicketPlace => {
-      const isStarved = ago >= PROMOTED_MS && hasWaited(listed);
-      rank = Math.min(rank, classOf(listed) - (isStarved ? 1 : 0));
-      return { listed, rank, claimed, servedAgo: ago, oldest };
-    })
-    .toReversed();
+  return free.map((listed): TicketPlace => {
+    const { ticket } = listed;
+    const own = classOfTicket(ticket);
+    const isStarved =
+      own > CLASS_OF_PLANS &&
+      nowMs - Number(ticket.createdAtMs) >= PROMOTED_MS &&
+      served.agoOfClass(listed) >= PROMOTED_MS;
+    return { listed, rank: isStarved ? own - 1 : own, claimed, servedAgo, oldest };
+  });
 }
 
 function longerAgo(a: number, b: number): number {
@@ -107,15 +121,6 @@ function byRun({ ticket: a }: ListedTicket, { ticket: b }: ListedTicket): number
 /** How many plans of schedules a worker executes at the same time: half of its steps. */
 export function backgroundCapacity(capacity: number): number {
   return Math.max(1, Math.floor(capacity / 2));
-}
-
-const CLASS_OF_PLANS = 2;
-
-function classOf({ ticket: { step, class: ticketClass, background } }: ListedTicket): number {
-  if (background) return 4;
-  if (step === RunTicket_Step.STEP_RECOVER) return 0;
-  if (step === RunTicket_Step.STEP_APPLY) return 1;
-  return ticketClass === RunTicket_Class.CLASS_SPECULATIVE ? 3 : CLASS_OF_PLANS;
 }
 
 /** A ticket whose execution was lost is not tried again at once by the same worker: after so long, then twice as long, and so on. */

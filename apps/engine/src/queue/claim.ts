@@ -1,5 +1,6 @@
 import { type Run, type RunTicket, RunTicket_Step } from "@stackwright/proto/stackwright";
-import type { Guard, ResourceId } from "@stackwright/storage";
+import { type Guard, type ResourceId, readStored } from "@stackwright/storage";
+import { decodeRecord } from "../domain/record-kind.ts";
 import { FENCE_KIND, type RunReference, runOfTicket } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
@@ -127,6 +128,15 @@ export async function claimTicket(
       traceParent,
     };
   });
+}
+
+/** Whether a worker has a ticket by now that was listed as free. */
+export async function isTaken(
+  { storage }: Pick<TransactionParts, "storage">,
+  { id }: { readonly id: ResourceId },
+): Promise<boolean> {
+  const found = await readStored(storage, "strong", id);
+  return found !== undefined && decodeRecord(SERVER_KINDS.ticket, found).claim !== undefined;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { createManualClock, type ManualClock } from "@stackwright/base/testing";
-import { RunTicket } from "@stackwright/proto/stackwright";
+import { RunTicket, RunTicket_Step } from "@stackwright/proto/stackwright";
 import { beforeEach, expect, it } from "vitest";
 import { projectTenancy, ticketPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
@@ -59,7 +59,30 @@ it("counts the pools of a project apart", () => {
   expect(served.ago(ticketOf("c", "web"))).toBe(Number.POSITIVE_INFINITY);
 });
 
-it("forgets of more than 10,000 what was served the longest ago", () => {
+it("counts the classes of steps apart, beside all of them", async () => {
+  const apply = (run: string) => {
+    const one = ticketOf(run, "web");
+    return { ...one, ticket: { ...one.ticket, step: RunTicket_Step.STEP_APPLY } };
+  };
+  served.serve(apply("a"));
+  await clock.advance(500);
+  const plan = ticketOf("b", "web");
+  expect([served.ago(plan), served.agoOfClass(plan)]).toEqual([500, Number.POSITIVE_INFINITY]);
+  served.serve(plan);
+  expect([served.ago(apply("c")), served.agoOfClass(apply("c"))]).toEqual([0, 500]);
+});
+
+it("counts a claim of its own once, though the next look shows it for the first time", async () => {
+  served.serve(ticketOf("a", "web"));
+  await clock.advance(500);
+  served.observe([ticketOf("a", "web", "token")]);
+  expect(served.ago(ticketOf("b", "web"))).toBe(500);
+  await clock.advance(500);
+  served.observe([ticketOf("a", "web", "token")]);
+  expect(served.ago(ticketOf("b", "web"))).toBe(1_000);
+});
+
+it("forgets what was served the longest ago beyond 10,000 projects with one class of steps each", () => {
   const at = (index: number) => ticketOf(`r${index}`, `p${index}`);
   for (let index = 0; index < 10_000; index += 1) served.serve(at(index));
   served.serve(at(0));

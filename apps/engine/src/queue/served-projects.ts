@@ -1,21 +1,24 @@
 import type { Clock } from "@stackwright/base/clock";
-import type { ListedTicket } from "./choose-ticket.ts";
+import type { ListedTicket, ServedSteps } from "./choose-ticket.ts";
 import { shareOf } from "./project-share.ts";
+import { classOfTicket } from "./ticket-class.ts";
 
-/** Projects that are remembered, each for its pools. */
-const MAX_REMEMBERED = 10_000;
+/** What is remembered: projects, and classes of their steps, each for its pools. */
+const MAX_REMEMBERED = 20_000;
 
 /**
  * How long ago projects were given a step, as this process saw it: by its own claims, and by those of others between two looks at the
  * tickets. Without it a project with more tickets than steps are executed at a time would have each step that becomes free, as its
  * next ticket is older than those of others. A process that starts knows nothing, and so begins with the oldest tickets.
  */
-export class ServedProjects {
+export class ServedProjects implements ServedSteps {
   readonly #clock: Pick<Clock, "monotonicMs">;
-  /** When, by share; the one that was served last is at the end. */
+  /** When, by share, and by share and class; what was served last is at the end. */
   readonly #servedAt = new Map<string, number>();
   /** Tokens of the claims that were seen by the last look. */
   #seen: ReadonlySet<string> = new Set();
+  /** Tickets that were claimed here since then. */
+  readonly #own = new Set<string>();
 
   constructor(clock: Pick<Clock, "monotonicMs">) {
     this.#clock = clock;
@@ -29,25 +32,44 @@ export class ServedProjects {
       if (claim === undefined) continue;
       const name = `${one.id.name} ${claim.tokenDigest}`;
       seen.add(name);
-      if (!this.#seen.has(name)) this.serve(one);
+      if (!this.#seen.has(name) && !this.#own.has(one.id.name)) this.#note(one);
     }
     this.#seen = seen;
+    this.#own.clear();
   }
 
   /** Notes that a ticket was claimed. */
   serve(ticket: ListedTicket): void {
-    const share = shareOf(ticket);
-    this.#servedAt.delete(share);
-    this.#servedAt.set(share, this.#clock.monotonicMs());
-    const [oldest] = this.#servedAt.keys();
-    if (this.#servedAt.size > MAX_REMEMBERED && oldest !== undefined) {
-      this.#servedAt.delete(oldest);
+    this.#own.add(ticket.id.name);
+    this.#note(ticket);
+  }
+
+  ago(ticket: ListedTicket): number {
+    return this.#since(shareOf(ticket));
+  }
+
+  agoOfClass(ticket: ListedTicket): number {
+    return this.#since(classShareOf(ticket));
+  }
+
+  #note(ticket: ListedTicket): void {
+    for (const name of [shareOf(ticket), classShareOf(ticket)]) {
+      this.#servedAt.delete(name);
+      this.#servedAt.set(name, this.#clock.monotonicMs());
+    }
+    for (const name of this.#servedAt.keys()) {
+      if (this.#servedAt.size <= MAX_REMEMBERED) break;
+      this.#servedAt.delete(name);
     }
   }
 
-  /** How many milliseconds ago the project of a ticket was given a step of its pool; infinite where none was seen. */
-  ago(ticket: ListedTicket): number {
-    const at = this.#servedAt.get(shareOf(ticket));
+  /** Infinite for what was never served. */
+  #since(name: string): number {
+    const at = this.#servedAt.get(name);
     return at === undefined ? Number.POSITIVE_INFINITY : this.#clock.monotonicMs() - at;
   }
+}
+
+function classShareOf(ticket: ListedTicket): string {
+  return `${shareOf(ticket)} ${classOfTicket(ticket.ticket)}`;
 }

@@ -4,8 +4,8 @@ import { decodeRecord } from "../domain/record-kind.ts";
 import { FENCE_KIND, runOfTicket, WORKER_LEASE } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { workerPrefix } from "../domain/worker-prefix.ts";
-import { type ListedTicket, orderTickets, retryMs } from "../queue/choose-ticket.ts";
-import { claimTicket, type RunClaim, STEPS, type WorkerTenure } from "../queue/claim.ts";
+import { type ListedTicket, orderTickets, retryMs, withClaim } from "../queue/choose-ticket.ts";
+import { claimTicket, isTaken, type RunClaim, STEPS, type WorkerTenure } from "../queue/claim.ts";
 import { releaseClaim } from "../queue/release.ts";
 import { createRunToken, digestOfRunToken } from "../queue/run-token.ts";
 import { ServedProjects } from "../queue/served-projects.ts";
@@ -82,37 +82,48 @@ export async function claimNext(
   const tickets = await listTickets(parts);
   const { servers = new LiveServers(parts), served = new ServedProjects(parts.clock) } = parts;
   served.observe(tickets);
-  const servedAgo = (one: ListedTicket): number => served.ago(one);
   const isOurs = ({ id: { tenancy } }: ListedTicket): boolean =>
     tenancy.partition === account &&
     (projects.length === 0 || projects.includes(tenancy.namespace));
-  // In the order of all: what other workers have claimed counts for the fairness between projects.
-  for (const one of orderTickets(tickets, parts.clock.wallMs(), pool, servedAgo)) {
-    const { run, step: stored, attempts, background } = one.ticket;
-    if (background && !takesBackground) continue;
-    const step = STEPS[stored];
-    const mayBegin = (endedAgo.get(run) ?? Number.POSITIVE_INFINITY) >= retryMs(attempts);
-    if (!isOurs(one) || !mayBegin || step === undefined) continue;
-    const reference = runOfTicket(one.id.tenancy, one.ticket);
-    try {
-      // Its worker asks again, and maybe another server.
-      if (await isLeftToOthers(parts, servers, one)) continue;
-      const access = await accessOf(parts, { step, reference });
-      const token = createRunToken(reference);
-      const digest = digestOfRunToken(token);
-      const claim = await claimTicket(parts, one.id, worker, digest, {
-        writesState: access === "write",
-        request,
-      });
-      if (claim === undefined) continue;
-      served.serve(one);
-      return { claim, token };
-    } catch (error) {
-      if (error instanceof ServerError && error.code === "claim_lost") throw error;
-      // The others need not wait for one that is damaged.
-      const traceId = traceIdOf(run, one.ticket.traceParent);
-      parts.logger.error({ run, traceId, err: error }, "a ticket could not be claimed");
+  const tried = new Set<string>();
+  /** The first ticket that was not tried and that a worker has now, and the claim where it is this one. */
+  const claimFirst = async (listed: readonly ListedTicket[]) => {
+    // In the order of all: what other workers have claimed counts for the fairness between projects.
+    for (const one of orderTickets(listed, parts.clock.wallMs(), pool, served)) {
+      const { run, step: stored, attempts, background } = one.ticket;
+      if (tried.has(run)) continue;
+      tried.add(run);
+      if (background && !takesBackground) continue;
+      const step = STEPS[stored];
+      const mayBegin = (endedAgo.get(run) ?? Number.POSITIVE_INFINITY) >= retryMs(attempts);
+      if (!isOurs(one) || !mayBegin || step === undefined) continue;
+      const reference = runOfTicket(one.id.tenancy, one.ticket);
+      try {
+        // Its worker asks again, and maybe another server.
+        if (await isLeftToOthers(parts, servers, one)) continue;
+        const access = await accessOf(parts, { step, reference });
+        const token = createRunToken(reference);
+        const digest = digestOfRunToken(token);
+        const claim = await claimTicket(parts, one.id, worker, digest, {
+          writesState: access === "write",
+          request,
+        });
+        if (claim !== undefined) return { taken: one, given: { claim, token } };
+        if (await isTaken(parts, one)) return { taken: one };
+      } catch (error) {
+        if (error instanceof ServerError && error.code === "claim_lost") throw error;
+        // The others need not wait for one that is damaged.
+        const traceId = traceIdOf(run, one.ticket.traceParent);
+        parts.logger.error({ run, traceId, err: error }, "a ticket could not be claimed");
+      }
     }
+    return undefined;
+  };
+  for (let listed = tickets; ; ) {
+    const found = await claimFirst(listed);
+    if (found === undefined) return undefined;
+    served.serve(found.taken);
+    if (found.given !== undefined) return found.given;
+    listed = withClaim(listed, found.taken);
   }
-  return undefined;
 }

@@ -385,3 +385,30 @@ it("remote workers are given steps of projects in turns", async () => {
   }
   expect(projects).toEqual(["web", "shop", "web", "shop"]);
 });
+
+it("remote workers that ask at once are given steps of several projects", async () => {
+  const fixture = createRunFixture();
+  for (const name of ["a", "b", "c", "d"]) {
+    const stack = await fixture.stack(name, "acme", "web");
+    await fixture.enqueue(stack, name, Run_Mode.MODE_APPLY);
+  }
+  await fixture.clock.advance(1_000);
+  for (const name of ["e", "f", "g", "h"]) {
+    const stack = await fixture.stack(name, "acme", "shop");
+    await fixture.enqueue(stack, name, Run_Mode.MODE_APPLY);
+  }
+  const served = new ServedProjects(fixture.clock);
+  const parts = { ...fixture.parts, served, logger: silentLogger } as unknown as StoredClaimParts;
+  const known = { endedAgo: new Map<string, number>() };
+  const workers = await Promise.all(["w", "x", "y", "z"].map(async (id) => fixture.worker(id)));
+  const waiting = Promise.all(
+    workers.map(async (worker) =>
+      claimNext(parts, { account: "acme", projects: [] }, worker, known),
+    ),
+  );
+  // Those that were slower try again after a pause.
+  await fixture.clock.advance(30_000);
+  const given = await waiting;
+  const projects = given.map((one) => one?.claim.reference.stack.project);
+  expect(projects.toSorted()).toEqual(["shop", "shop", "web", "web"]);
+});

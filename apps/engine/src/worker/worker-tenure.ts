@@ -1,6 +1,5 @@
 import { availableParallelism } from "node:os";
 import { sleep } from "@stackwright/base/clock";
-import { RunTicket } from "@stackwright/proto/stackwright";
 import { isStorageError } from "@stackwright/storage";
 import type { Lease, LeaseTiming } from "@stackwright/storage/lease";
 import { mayReact, type ServerClock } from "../clock/server-clock.ts";
@@ -18,8 +17,9 @@ import {
   orderTickets,
   RETRY_MS,
   retryMs,
+  withClaim,
 } from "../queue/choose-ticket.ts";
-import { claimTicket, type RunClaim, STEPS } from "../queue/claim.ts";
+import { claimTicket, isTaken, type RunClaim, STEPS } from "../queue/claim.ts";
 import { listen } from "../queue/listen.ts";
 import { releaseClaim } from "../queue/release.ts";
 import { digestOfRunToken } from "../queue/run-token.ts";
@@ -215,15 +215,14 @@ export class Tenure {
     const tried = new Set<string>();
     // Which one is next depends on what each project has: on the step that was just claimed, too.
     for (let listed = tickets; ; ) {
-      const claimed = await this.#claimFirst(listed, tried, now);
-      if (claimed === undefined) return;
-      this.#served.serve(claimed);
-      const ticket = RunTicket.create({ ...claimed.ticket, claim: { worker: this.id } });
-      listed = listed.map((one) => (one === claimed ? { ...one, ticket } : one));
+      const taken = await this.#claimFirst(listed, tried, now);
+      if (taken === undefined) return;
+      this.#served.serve(taken);
+      listed = withClaim(listed, taken);
     }
   }
 
-  /** Claims the first ticket that can be claimed and was not tried; undefined where there is none, or no room. */
+  /** Claims the first ticket that can be claimed and was not tried, unless another worker was faster; undefined where there is none, or no room. */
   async #claimFirst(
     tickets: readonly ListedTicket[],
     tried: Set<string>,
@@ -232,8 +231,7 @@ export class Tenure {
     const { signal } = this.#ending;
     const { clock, logger } = this.#parts;
     const capacity = this.#capacity;
-    const servedAgo = (one: ListedTicket): number => this.#served.ago(one);
-    for (const one of orderTickets(tickets, clock.wallMs(), "", servedAgo)) {
+    for (const one of orderTickets(tickets, clock.wallMs(), "", this.#served)) {
       if (signal.aborted || this.#running.size >= capacity) return undefined;
       const { run, attempts, background } = one.ticket;
       if (tried.has(run)) continue;
@@ -244,7 +242,7 @@ export class Tenure {
       if ((this.#leftUntil.get(run) ?? 0) > now) continue;
       try {
         if (await isLeftToOthers(this.#parts, this.#servers, one)) this.#leave(one, now);
-        else if (await this.#claim(one)) return one;
+        else if ((await this.#claim(one)) || (await isTaken(this.#parts, one))) return one;
       } catch (error) {
         if (signal.aborted || isStorageError(error, "STORAGE_INCONSISTENT")) throw error;
         // The others need not wait for one that is damaged.

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import type { BackupManifest } from "../../backup/backup-manifest.ts";
 import { restoreBackup, restoreTargetOf } from "../../backup/restore-backup.ts";
 import { verifyBackup } from "../../backup/verify-backup.ts";
 import { writeBackup } from "../../backup/write-backup.ts";
@@ -77,8 +78,12 @@ export async function checkBackupUnderLoad(load: BackupLoad): Promise<string> {
   await Promise.race([started.promise, written]);
   const collecting =
     collectedAfterMs === undefined ? undefined : collectUntil(stop.signal, { storage, blobs });
-  const manifest = await writeBackup({ storage, blobs, directory, kinds: KINDS });
-  stop.abort();
+  let manifest: BackupManifest;
+  try {
+    manifest = await writeBackup({ storage, blobs, directory, kinds: KINDS });
+  } finally {
+    stop.abort();
+  }
   await written;
   if (collecting !== undefined) assert.ok((await collecting) > 0, "nothing was collected");
   await storage.writeCAS(sample(A1, HOME, LAST));
