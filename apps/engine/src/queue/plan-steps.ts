@@ -145,6 +145,8 @@ export async function recordPlan(
       await move(tx, planned, "approved", worker.id);
       tx.update(ticket, {
         step: RunTicket_Step.STEP_APPLY,
+        // Plans of schedules wait for all others; their applies, and what recovers these, do not.
+        background: false,
         claim: undefined,
         attempts: 0,
         freeSinceMs: BigInt(tx.nowMs),

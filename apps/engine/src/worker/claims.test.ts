@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { silentLogger } from "@stackwright/base/logger";
 import { storedRunPhase } from "@stackwright/core";
-import { Run_Mode } from "@stackwright/proto/stackwright";
+import { Run_Mode, RunTicket_Step } from "@stackwright/proto/stackwright";
 import { type BatchOperation, StorageError, tenancyOf } from "@stackwright/storage";
 import { fenceResourceId } from "@stackwright/storage/lease";
 import { createMemoryStorage } from "@stackwright/storage/memory";
@@ -284,6 +284,21 @@ it("plans of schedules have half of a worker, and users the rest", async () => {
   expect(jobs.map(({ run }) => run)).toEqual([first.run, requested.run]);
   release.resolve();
   await reaches(second, "no_changes");
+});
+
+it("the apply of a run of a schedule waits for no plans of others", async () => {
+  const { fixture, jobs } = await startFakeWorker(async (step) => {
+    if (step.job.step === "plan") return playPlan(step);
+    await step.stopped;
+    return { how: "signal", signal: "SIGKILL" };
+  });
+  const run = { stack: await fixture.stack("nightly"), run: fixture.parts.token() };
+  const given = { stackName: "nightly", configuration: CONFIGURATION, actor: "ann" };
+  const request = { ...given, reference: run, mode: Run_Mode.MODE_APPLY, autoApply: true };
+  await enqueueRun(fixture.parts, { ...request, background: true });
+  await expect.poll(() => jobs.map(({ step }) => step)).toEqual(["plan", "apply"]);
+  const [listed] = await listTickets({ ...fixture.parts, logger: silentLogger });
+  expect(listed?.ticket).toMatchObject({ step: RunTicket_Step.STEP_APPLY, background: false });
 });
 
 it("a remote worker that has enough plans of schedules is given none", async () => {
