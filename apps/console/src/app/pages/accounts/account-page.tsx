@@ -54,9 +54,7 @@ function ShownAccount({ shown, isOfSite }: ShownAccountProps) {
       {account.deleting && (
         <p className="note attention">
           A deletion of this account was begun: users and credentials of it may be gone already.{" "}
-          {isOfSite
-            ? "“End the deletion…” removes the rest."
-            : "Those who administer the server end it."}
+          {endOf(isOfSite, account.contents.length === 0)}
         </p>
       )}
       <div className="columns">
@@ -118,4 +116,12 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
       <dd>{children === "" ? <span className="quiet">nothing yet</span> : children}</dd>
     </div>
   );
+}
+
+/** What becomes of a deletion that was begun. */
+function endOf(isOfSite: boolean, isEmpty: boolean): string {
+  if (!isOfSite) return "Those who administer the server end it.";
+  return isEmpty
+    ? "“End the deletion…” removes the rest."
+    : "“End the deletion…” ends it without deleting the account, as something is left in it.";
 }

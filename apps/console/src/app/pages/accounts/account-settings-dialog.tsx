@@ -22,7 +22,7 @@ export function AccountSettingsDialog({ shown, onClose }: AccountSettingsDialogP
   const queries = useQueryClient();
   const { name } = shown.account;
   const [base, setBase] = useState(shown);
-  const [isReloaded, setReloaded] = useState(false);
+  const [former, setFormer] = useState<AccountTexts>();
   const [draft, setDraft] = useState<AccountTexts>(() => textsOf(shown));
   const save = useMutation({
     mutationFn: async () => {
@@ -30,7 +30,6 @@ export function AccountSettingsDialog({ shown, onClose }: AccountSettingsDialogP
       const body = changedTexts(textsOf(base), draft);
       return client.changeAccount({ account: name, ifMatch, body });
     },
-    onSuccess: onClose,
     onSettled: async () =>
       Promise.all([
         queries.invalidateQueries({ queryKey: ["account", name] }),
@@ -42,14 +41,14 @@ export function AccountSettingsDialog({ shown, onClose }: AccountSettingsDialogP
     onSuccess: (now) => {
       setDraft(mergedTexts(textsOf(base), draft, textsOf(now)));
       setBase(now);
-      setReloaded(true);
+      setFormer(textsOf(base));
       save.reset();
     },
   });
   const isConflict = isClientError(save.error, "changed");
   const now = textsOf(base);
   const noteOf = (member: keyof AccountTexts) =>
-    isReloaded && now[member] !== draft[member]
+    former !== undefined && now[member] !== former[member] && now[member] !== draft[member]
       ? `Others have set: ${now[member] === "" ? "nothing" : visibleText(now[member])}`
       : undefined;
   const error = reload.error ?? (isConflict ? null : save.error);
@@ -58,8 +57,8 @@ export function AccountSettingsDialog({ shown, onClose }: AccountSettingsDialogP
       title={`Change ${name}`}
       confirm="Save"
       isBusy={save.isPending || reload.isPending}
-      isReady={!isConflict}
-      onConfirm={() => save.mutate()}
+      isReady={!isConflict && Object.keys(changedTexts(now, draft)).length > 0}
+      onConfirm={() => save.mutate(undefined, { onSuccess: onClose })}
       onClose={onClose}
       problem={
         <>

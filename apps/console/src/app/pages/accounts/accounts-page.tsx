@@ -67,6 +67,8 @@ export function AccountsPage() {
         {({ pages }) => {
           const accounts = pages.flatMap((page) => page.accounts);
           if (accounts.length === 0) {
+            // What there was before says nothing of what is asked for.
+            if (query.isPlaceholderData) return null;
             return q === "" ? (
               <Empty title="The server has no accounts" />
             ) : (

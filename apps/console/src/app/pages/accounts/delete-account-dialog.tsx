@@ -30,12 +30,7 @@ export function DeleteAccountDialog({ shown, onClose }: DeleteAccountDialogProps
   const remove = useMutation({
     mutationFn: async () =>
       client.deleteAccount({ account: name, ifMatch: await versionOf(client, base) }),
-    onSuccess: () => {
-      onClose();
-      // Nothing of it is asked for again on the way.
-      void navigate({ to: "/settings/accounts" });
-      void queries.invalidateQueries({ queryKey: ["accounts"] });
-    },
+    onSuccess: async () => queries.invalidateQueries({ queryKey: ["accounts"] }),
     onError: async (error) => {
       if (isClientError(error, "changed")) return;
       try {
@@ -54,6 +49,13 @@ export function DeleteAccountDialog({ shown, onClose }: DeleteAccountDialogProps
       remove.reset();
     },
   });
+  // Only while the dialog is open: a user who closed it may be elsewhere by then.
+  const leave = async (): Promise<void> => {
+    onClose();
+    // Nothing of it is asked for again on the way, and it is not shown once more.
+    await navigate({ to: "/settings/accounts" });
+    queries.removeQueries({ queryKey: ["account", name] });
+  };
   const contents = query.data?.account.contents ?? shown.account.contents;
   const isBegun = base.account.deleting;
   const isConflict = isClientError(remove.error, "changed");
@@ -64,8 +66,8 @@ export function DeleteAccountDialog({ shown, onClose }: DeleteAccountDialogProps
       confirm={isBegun ? "End the deletion" : "Delete the account"}
       tone="danger"
       isBusy={remove.isPending || reload.isPending}
-      isReady={typed === name && contents.length === 0 && !isConflict}
-      onConfirm={() => remove.mutate()}
+      isReady={typed === name && (isBegun || contents.length === 0) && !isConflict}
+      onConfirm={() => remove.mutate(undefined, { onSuccess: () => void leave() })}
       onClose={onClose}
       problem={
         <>
@@ -80,7 +82,10 @@ export function DeleteAccountDialog({ shown, onClose }: DeleteAccountDialogProps
     >
       {isBegun && (
         <p className="note attention">
-          A deletion of it was begun and has not ended: this one removes the rest.
+          A deletion of it was begun and has not ended:{" "}
+          {contents.length === 0
+            ? "this one removes the rest."
+            : "as something is left in it, this one ends without deleting it."}
         </p>
       )}
       <p>
@@ -89,7 +94,11 @@ export function DeleteAccountDialog({ shown, onClose }: DeleteAccountDialogProps
       </p>
       {contents.length > 0 && (
         <div className="note attention">
-          <p>The account is deleted once nothing is left in it. It has:</p>
+          <p>
+            {isBegun
+              ? "The account stays, and takes changes again. It has:"
+              : "The account is deleted once nothing is left in it. It has:"}
+          </p>
           <ul>
             {contents.map(({ what, count }) => (
               <li key={what}>
