@@ -315,6 +315,8 @@ class SimStep {
   /** Ends what an interrupted run left open. */
   async #settle(lease: Lease): Promise<StackHead> {
     const head = await this.#head();
+    // Another step did so, before this one had the lease.
+    if (head.run === "") return head;
     const revision = head.revision + 1n;
     await this.#write(
       [await this.#headRecord("", revision), await this.#revision(head.run, revision)],

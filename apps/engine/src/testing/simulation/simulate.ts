@@ -160,8 +160,11 @@ class Simulation {
     let quiet = 0;
     while (this.#scheduler.monotonicMs() < end && records.violations.length === 0) {
       await this.#scheduler.pass(LOOK_MS);
+      // What waits for a lock or a freeze may do so for ever, also where a worker was lost before.
       const isWorking = [...records.tickets.rows.values()].some(
-        ({ claim, attempts }) => claim !== undefined || attempts > 0,
+        ({ claim, attempts, stack }) =>
+          claim !== undefined ||
+          (attempts > 0 && !records.locks.rows.has(stack) && records.freezes.rows.size === 0),
       );
       // A set that has just ended is about to end its runs.
       const sets = Array.from(records.sets.rows.values(), ({ phase, settled }) => [phase, settled]);

@@ -22,10 +22,7 @@ export class TicketRules {
   readonly #losses = new Map<string, number>();
   readonly #uncounted = new Map<string, number>();
   /** Where steps of claims are executed, by run; absent where no execution began. */
-  readonly #executions = new Map<
-    string,
-    { readonly process: SimProcess; readonly state: ExecutionState }
-  >();
+  readonly #executions = new Map<string, Map<SimProcess, ExecutionState>>();
   /** Since when a ticket is free, by run; and how many claims a project has since when. */
   readonly #freeSince = new Map<string, number>();
   readonly #claims = new Map<string, { readonly count: number; readonly sinceMs: number }>();
@@ -47,7 +44,8 @@ export class TicketRules {
 
   /** The execution of the step of a claim begins, or is over. */
   executes(run: string, process: SimProcess, state: ExecutionState): void {
-    this.#executions.set(run, { process, state });
+    const all = this.#executions.get(run) ?? new Map<SimProcess, ExecutionState>();
+    this.#executions.set(run, all.set(process, state));
   }
 
   /** A lock or a freeze was written. */
@@ -103,12 +101,17 @@ export class TicketRules {
     what: string,
   ): void {
     const { run } = before;
-    const execution = this.#executions.get(run);
+    const executions = [...(this.#executions.get(run) ?? [])];
+    const isDone = executions.some(([, state]) => state === "done");
     // A result that comes back to no store was lost, too; what its own worker killed was not.
-    if (isTaken || execution === undefined || execution.state === "done") this.lost(run);
-    const isExecuted = execution?.state === "begun" && !execution.process.isDead;
-    // A worker that lost its lease may end what it executes late.
-    if (!isTaken && isExecuted && execution.process.pauseMs === 0 && after?.claim === undefined) {
+    if (isTaken || executions.length === 0 || isDone) this.lost(run);
+    // A worker that lost its lease may end what it executes late, and one that stood still may even begin it late, beside that of the claim.
+    const isExecuted =
+      executions.length > 0 &&
+      executions.every(
+        ([process, state]) => state === "begun" && !process.isDead && process.pauseMs === 0,
+      );
+    if (!isTaken && isExecuted && after?.claim === undefined) {
       this.#records.fail(5, `${what} is released while its step is executed`);
     }
     if (after === undefined || after.attempts <= before.attempts) return;
