@@ -55,6 +55,27 @@ const EXPECTED: Readonly<Record<string, string>> = {
   // Their senders prove themselves by a signature of the body, whatever token they have.
   "POST /hooks/vcs/:account/:project/:connection": "401 401 401 401 401",
   "POST /hooks/drift/:account/:project/:hook": "401 401 401 401 401",
+  // Variables of workspaces, and sets of variables.
+  "GET /api/v2/workspaces/:workspace/vars/:variable": "200 403 404 200 401",
+  "POST /api/v2/workspaces/:workspace/vars": "201 403 404 403 401",
+  "PATCH /api/v2/workspaces/:workspace/vars/:variable": "200 403 404 403 401",
+  "DELETE /api/v2/workspaces/:workspace/vars/:variable": "204 403 404 403 401",
+  "GET /api/v2/workspaces/:workspace/varsets": "200 403 404 200 401",
+  "GET /api/v2/projects/:project/varsets": "200 403 404 200 401",
+  "GET /api/v2/organizations/:organization/varsets": "200 403 200 200 401",
+  "POST /api/v2/organizations/:organization/varsets": "201 403 403 403 401",
+  "GET /api/v2/varsets/:set": "200 403 404 200 401",
+  "PATCH /api/v2/varsets/:set": "200 403 404 403 401",
+  "DELETE /api/v2/varsets/:set": "204 403 404 403 401",
+  "GET /api/v2/varsets/:set/relationships/vars": "200 403 404 200 401",
+  "POST /api/v2/varsets/:set/relationships/vars": "201 403 404 403 401",
+  "GET /api/v2/varsets/:set/relationships/vars/:variable": "200 403 404 200 401",
+  "PATCH /api/v2/varsets/:set/relationships/vars/:variable": "200 403 404 403 401",
+  "DELETE /api/v2/varsets/:set/relationships/vars/:variable": "204 403 404 403 401",
+  "POST /api/v2/varsets/:set/relationships/workspaces": "204 403 404 403 401",
+  "DELETE /api/v2/varsets/:set/relationships/workspaces": "204 403 404 403 401",
+  "POST /api/v2/varsets/:set/relationships/projects": "204 403 404 403 401",
+  "DELETE /api/v2/varsets/:set/relationships/projects": "204 403 404 403 401",
   // What runs of all stacks install from. No upstream registry answers here.
   "GET /terraform/v1/modules/:namespace/:name/:system/versions": "200 200 200 200 401",
   "GET /terraform/v1/modules/:namespace/:name/:system/:version/download": "204 204 204 204 401",
@@ -353,6 +374,22 @@ async function start() {
   const { id: cv, attributes: configured } = dataOf(
     await send("POST", `/api/v2/workspaces/ws-${one}/configuration-versions`, { data: {} }),
   );
+  const variable = (key: string) => ({
+    data: { type: "vars", attributes: { key, value: "x", category: "terraform" } },
+  });
+  const { id: set } = dataOf(
+    await send("POST", `${ORGANIZATION}/varsets`, {
+      data: { type: "varsets", attributes: { name: "shared", global: false } },
+    }),
+  );
+  const { id: variableOfSet } = dataOf(
+    await send("POST", `/api/v2/varsets/${set}/relationships/vars`, variable("first")),
+  );
+  const { id: ownVariable } = dataOf(
+    await send("POST", `/api/v2/workspaces/ws-${held}/vars`, variable("first")),
+  );
+  const projects = (await call("GET", `${ORGANIZATION}/projects`)).json["data"];
+  const [project] = projects as readonly { readonly id: string }[];
   const { attributes: plan } = dataOf(await send("GET", `/api/v2/plans/plan-${one}-${run}`));
   const leadsTo = async (path: string, header: string): Promise<string> => {
     const answer = await fetch(server.url + path, {
@@ -385,6 +422,8 @@ async function start() {
     apply: `apply-${one}-${run}`,
     check: `polchk-${one}-${run}`,
     upload: cv,
+    set,
+    variable: ownVariable,
     output: `wsout-sv-${version}.${Buffer.from("word").toString("base64url")}`,
     version: "1.0.0",
     hostname: "registry.example.com",
@@ -406,6 +445,9 @@ async function start() {
     workspace: { data: { id: `ws-${one}` } },
     "configuration-version": { data: { id: cv } },
   };
+  const changed = { data: { type: "vars", attributes: { value: "y" } } };
+  const workspaces = { data: [{ type: "workspaces", id: `ws-${held}` }] };
+  const ofProjects = { data: [{ type: "projects", id: project?.id ?? "" }] };
   const targets = { deployment_targets: { regions: ["eu"], domain_ids: ["web"] } };
   const bodies: Readonly<Record<string, object | string>> = {
     "POST /state/v1/:account/:project/:stack": STATE,
@@ -442,6 +484,18 @@ async function start() {
       data: { attributes: { serial: 2, md5 } },
     },
     "POST /api/v2/runs": { data: { relationships: runOf } },
+    "POST /api/v2/organizations/:organization/varsets": {
+      data: { type: "varsets", attributes: { name: "more" } },
+    },
+    "PATCH /api/v2/varsets/:set": { data: { type: "varsets", attributes: { description: "x" } } },
+    "POST /api/v2/varsets/:set/relationships/vars": variable("more"),
+    "PATCH /api/v2/varsets/:set/relationships/vars/:variable": changed,
+    "POST /api/v2/varsets/:set/relationships/workspaces": workspaces,
+    "DELETE /api/v2/varsets/:set/relationships/workspaces": workspaces,
+    "POST /api/v2/varsets/:set/relationships/projects": ofProjects,
+    "DELETE /api/v2/varsets/:set/relationships/projects": ofProjects,
+    "POST /api/v2/workspaces/:workspace/vars": variable("more"),
+    "PATCH /api/v2/workspaces/:workspace/vars/:variable": changed,
     "PUT /api/v2/state-upload/:signed": next,
   };
   const ofCommands = /^\S+ \/api\/v2\/workspaces\/:workspace\/(?:current-)?state-version/;
@@ -451,6 +505,9 @@ async function start() {
       ...(ofCommands.test(route) && { workspace: `ws-${method === "POST" ? held : kept}` }),
       ...(url.startsWith("/api/v2/state-versions/") && { version: `sv-${version}` }),
       ...(url.startsWith("/api/v2/") && { name: "one" }),
+      ...(url.startsWith("/api/v2/varsets/") && { variable: variableOfSet }),
+      ...(url.startsWith("/api/v2/workspaces/:workspace/var") && { workspace: `ws-${held}` }),
+      ...(url.startsWith("/api/v2/projects/") && { project: project?.id ?? "" }),
       ...(url.includes("/execution-plans") && { stack_name: "shop" }),
     };
     const query =

@@ -43,6 +43,12 @@ it("the levels win over each other in their order, and each hides all below it",
   ]);
 });
 
+it("a set that is for all and names one stack is stronger for that stack alone", () => {
+  const sets = [set("alpha", [], false, "k"), set("zeta", ["*", "web-1"], false, "k")];
+  expect(originOf("web-1", [], sets)).toEqual([["k", "zeta", ["alpha"]]]);
+  expect(originOf("web-2", [], sets)).toEqual([["k", "alpha", ["zeta"]]]);
+});
+
 it("sets of the account are below those of the project, and those with priority above all", () => {
   const sets = [set("mine", [], false, "k"), set("enforced", ["web"], true, "k")];
   const accountSets = [

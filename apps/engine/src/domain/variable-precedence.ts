@@ -38,8 +38,8 @@ interface Layer {
 
 /**
  * What a stack has of its own variables, the sets of its project and those of its account. The strongest first: sets of the account with
- * priority, sets of the project with priority, the stack, sets of the project, sets of the account. Of the sets of one place those for some
- * stacks win over those for all, and else the first by name. The result is ordered by category and key.
+ * priority, sets of the project with priority, the stack, sets of the project, sets of the account. Of the sets of one place those that are for the stack by some
+ * pattern win over those that are for it as for all, and else the first by name. The result is ordered by category and key.
  */
 export function effectiveVariables(
   stack: { readonly project: string; readonly name: string | undefined },
@@ -48,12 +48,12 @@ export function effectiveVariables(
   const ofProject = (set: VariableSet): Layer => ({
     from: { set: set.name, scope: "project" },
     variables: set.variables,
-    level: levelOf(set, "project"),
+    level: levelOf(set, "project", stack),
   });
   const ofAccount = (set: AccountVariableSet): Layer => ({
     from: { set: set.name, scope: "account" },
     variables: set.variables,
-    level: levelOf(set, "account"),
+    level: levelOf(set, "account", stack),
   });
   const layers = [
     ...sets.filter(({ stacks }) => isForStack(stacks, stack)).map(ofProject),
@@ -120,13 +120,16 @@ function isForStack(patterns: readonly string[], { project, name }: SeenStack): 
 
 const STACK_LEVEL = 4;
 
-/** 0 to 3 for sets with priority, 5 to 8 for others. */
+/** 0 to 3 for sets with priority, 5 to 8 for others; a set that is for a stack by nothing but what is for all is weaker than others of its scope. */
 function levelOf(
   set: Pick<VariableSet, "priority" | "stacks"> & Partial<Pick<AccountVariableSet, "projects">>,
   scope: SetOrigin["scope"],
+  { project, name }: SeenStack,
 ): number {
-  const isForAll = set.stacks.length === 0 && (set.projects ?? []).length === 0;
-  const within = isForAll ? 1 : 0;
+  const isNamed = set.stacks.some(
+    (pattern) => pattern !== "*" && name !== undefined && matchesPlace(pattern, { project, name }),
+  );
+  const within = isNamed || (set.projects ?? []).length > 0 ? 0 : 1;
   if (set.priority) return (scope === "account" ? 0 : 2) + within;
   return (scope === "project" ? 5 : 7) + within;
 }

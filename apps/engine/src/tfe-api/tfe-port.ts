@@ -307,8 +307,13 @@ function callerOf(principal: Principal): TfeCaller {
     const there = principalIn(principal, name);
     return there !== undefined && hasRole(there, "deployer") ? [{ name, there }] : [];
   });
+  const adminProjects = operated.flatMap(({ name, there }) =>
+    hasRole(there, "admin") ? [name] : [],
+  );
+  const ofProjects = adminProjects.length > 0 ? { adminProjects } : {};
   if (operated.length > 0 && !hasRole(principal, "deployer")) {
     return {
+      ...ofProjects,
       account,
       actor,
       credential,
@@ -318,6 +323,7 @@ function callerOf(principal: Principal): TfeCaller {
     };
   }
   return {
+    ...ofProjects,
     account,
     actor,
     credential,

@@ -436,3 +436,72 @@ it("changes of sets are in the audit trail, as those of the server's own routes"
     "SetAccountSetVariable",
   ]);
 });
+
+it.each([
+  ["admin of the project alone", undefined, undefined],
+  ["operator of another project beside that", "operator", undefined],
+  ["operator of the account beside that", undefined, "operator"],
+])("sets of a project are written by its admin: %s", async (_title, elsewhere, everywhere) => {
+  const { send, call } = await startVariables();
+  for (const name of ["web", "net"]) await call("POST", "/api/v1/projects", { body: { name } });
+  await call("POST", "/api/v1/users", { body: { name: "ann", service: true } });
+  const give = async (path: string, role: string | undefined) =>
+    role && call("PUT", `${path}/roles/user/ann`, { body: { role } });
+  await give("/api/v1/projects/web", "admin");
+  await give("/api/v1/projects/net", elsewhere);
+  await give("/api/v1", everywhere);
+  const created = await call("POST", "/api/v1/tokens", { body: { user: "ann", role: "admin" } });
+  const token = String(created.json["token"]);
+  const parent = (id: string) => ({ parent: { data: { id, type: "projects" } } });
+  const made = await send(
+    "POST",
+    SETS,
+    { name: "own" },
+    { token, relationships: parent("prj-web") },
+  );
+  expect(made.status, made.text).toBe(201);
+  const at = `varsets/${made.one.id}`;
+  const key = { key: "a", value: "1", category: "env" };
+  expect((await send("POST", `${at}/relationships/vars`, key, { token })).status).toBe(201);
+  expect((await send("PATCH", at, { description: "d" }, { token })).status).toBe(200);
+  // Neither those of the account, nor those of other projects.
+  expect((await send("POST", SETS, { name: "all" }, { token })).status).toBe(403);
+  const other = { token, relationships: parent("prj-net") };
+  expect([403, 404]).toContain((await send("POST", SETS, { name: "net" }, other)).status);
+  expect((await send("DELETE", at, undefined, { token })).status).toBe(204);
+});
+
+it.each([
+  { data: { type: "projects", id: 5 } },
+  { data: [{ type: "projects", id: "prj-web" }] },
+  { data: { type: "projects", attributes: { name: "web" } } },
+  "prj-web",
+  {},
+])(
+  "a parent that is no relation to one project is refused, not the account: %j",
+  async (parent) => {
+    const { send, set } = await startVariables();
+    const relationships = { parent };
+    const made = await send("POST", SETS, { name: "own", global: true }, { relationships });
+    expect([made.status, made.detail]).toEqual([
+      422,
+      '"parent" has to be a relation to one resource',
+    ]);
+    expect((await send("GET", SETS)).many).toEqual([]);
+    const { id } = await set({ name: "kept" });
+    const changed = await send("PATCH", `varsets/${id}`, { description: "d" }, { relationships });
+    expect(changed.status).toBe(422);
+  },
+);
+
+it("a set without a parent, or with none, is one of the account", async () => {
+  const { send } = await startVariables();
+  for (const [name, more] of [
+    ["a", {}],
+    ["b", { relationships: { parent: { data: null } } }],
+  ] as const) {
+    const made = await send("POST", SETS, { name }, more);
+    expect(made.one.relationships["organization"]?.data).toMatchObject({ id: "default" });
+    expect(made.status).toBe(201);
+  }
+});

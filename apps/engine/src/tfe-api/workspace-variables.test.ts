@@ -253,3 +253,24 @@ it("changes are in the audit trail, as those of the server's own routes", async 
       .toSorted(),
   ).toEqual(["DeleteVariable", "SetVariable", "SetVariable"]);
 });
+
+it("commands get all variables at once, and those who ask for pages get pages", async () => {
+  const { workspace, send, call } = await startVariables();
+  const id = await workspace("shop", "web");
+  for (let index = 0; index < 25; index += 1) {
+    const key = `k${String(index).padStart(2, "0")}`;
+    await send("POST", `workspaces/${id}/vars`, { key, value: "x", category: "terraform" });
+  }
+  const path = `/api/v2/workspaces/${id}`;
+  const command = { headers: { "terraform-version": "1.11.4" } };
+  for (const answer of [
+    await call("GET", `${path}/vars`, command),
+    await call("GET", `${path}/all-vars`, command),
+    await call("GET", `${path}/all-vars`),
+  ]) {
+    expect(answer.json["data"]).toHaveLength(25);
+    expect(answer.json["meta"]).toMatchObject({ pagination: { "total-pages": 1 } });
+  }
+  const second = await call("GET", `${path}/all-vars?page%5Bsize%5D=10&page%5Bnumber%5D=3`);
+  expect(second.json["data"]).toHaveLength(5);
+});

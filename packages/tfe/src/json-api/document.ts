@@ -38,8 +38,12 @@ export function page<T>(
   all: readonly T[],
   query: Readonly<Record<string, unknown>>,
   resourceOf: (one: T) => ResourceObject,
+  /** Where the query does not say. */
+  defaultSize = DEFAULT_SIZE,
 ): Document {
-  const size = Math.min(MAX_SIZE, numberOf(query["page[size]"], DEFAULT_SIZE));
+  const asked = query["page[size]"];
+  const size =
+    asked === undefined ? defaultSize : Math.min(MAX_SIZE, numberOf(asked, DEFAULT_SIZE));
   const total = Math.max(1, Math.ceil(all.length / size));
   const number = numberOf(query["page[number]"], 1);
   const shown = all.slice((number - 1) * size, number * size);

@@ -83,6 +83,17 @@ export class RequestDocument {
     return typeof id === "string" ? id : undefined;
   }
 
+  /** The same, where anything else than one resource, or null for none, is refused. */
+  oneRelated(name: string): string | undefined {
+    if (!Object.hasOwn(this.#relationships, name)) return undefined;
+    const relation = this.#relationships[name];
+    const data = isJsonObject(relation) ? relation["data"] : undefined;
+    if (data === null) return undefined;
+    const id = this.relation(name);
+    if (id !== undefined) return id;
+    throw invalid(name, "a relation to one resource");
+  }
+
   /** The resources of a relation to many; their attributes are in place. */
   relations(name: string): readonly RequestDocument[] {
     const relation = this.#relationships[name];

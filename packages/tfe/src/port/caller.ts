@@ -9,6 +9,8 @@ export interface TfeCaller {
   readonly isOperator: boolean;
   /** May create and delete workspaces and projects. */
   readonly isAdmin: boolean;
+  /** Projects in which it may do so, beside what `isAdmin` says of all that it sees. @default none */
+  readonly adminProjects?: readonly string[];
   /** Projects that it sees; empty means all of the account. */
   readonly projects: readonly string[];
 }

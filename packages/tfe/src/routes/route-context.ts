@@ -108,8 +108,16 @@ export async function documentOf(
   return RequestDocument.read(await bodyOf(context, request));
 }
 
-function rightsText({ account, actor, isOperator, isAdmin, projects }: TfeCaller): string {
-  return JSON.stringify([account, actor, isOperator, isAdmin, ...projects.toSorted()]);
+function rightsText({
+  account,
+  actor,
+  isOperator,
+  isAdmin,
+  adminProjects = [],
+  projects,
+}: TfeCaller): string {
+  const rights = [account, actor, isOperator, isAdmin];
+  return JSON.stringify([...rights, adminProjects.toSorted(), ...projects.toSorted()]);
 }
 
 export function send(reply: FastifyReply, document: Document, status = 200): FastifyReply {

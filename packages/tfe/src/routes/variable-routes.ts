@@ -41,8 +41,13 @@ export function variableRoutes(
     const found = await variables.effective(caller, id);
     return send(
       reply,
-      page(found, request.query, ({ set, ...variable }) =>
-        variableResource(set === undefined ? `ws-${id}` : setIdOf(caller.account, set), variable),
+      page(
+        found,
+        request.query,
+        ({ set, ...variable }) =>
+          variableResource(set === undefined ? `ws-${id}` : setIdOf(caller.account, set), variable),
+        // Commands ask for one page, and evaluate with what is in it.
+        Math.max(1, found.length),
       ),
     );
   };

@@ -123,6 +123,7 @@ export function variableSetRoutes(
     });
   };
   const requireWriter = (caller: TfeCaller, { project }: Pick<TfeSetName, "project">): void => {
+    if (project !== undefined && caller.adminProjects?.includes(project) === true) return;
     requireAdmin(caller, "change variable sets");
     if (project !== undefined || caller.projects.length === 0) return;
     throw new TfeError(
@@ -158,7 +159,7 @@ export function variableSetRoutes(
 
   fastify.post<InOrganization>("/organizations/:organization/varsets", async (request, reply) => {
     const caller = memberOf(context, request);
-    requireAdmin(caller, "create a variable set");
+    if (caller.adminProjects === undefined) requireAdmin(caller, "create a variable set");
     const document = await documentOf(context, request);
     const project = await parentOf(caller, document);
     requireWriter(caller, { project });
@@ -173,7 +174,7 @@ export function variableSetRoutes(
     caller: TfeCaller,
     document: RequestDocument,
   ): Promise<string | undefined> => {
-    const id = document.relation("parent");
+    const id = document.oneRelated("parent");
     return id === undefined || id === caller.account ? undefined : projectAt(caller, id);
   };
 
@@ -191,7 +192,7 @@ export function variableSetRoutes(
     if (name !== undefined && name !== set.name) {
       throw new TfeError("TFE_UNPROCESSABLE", 'not supported by this server: another "name"');
     }
-    const parent = document.relation("parent");
+    const parent = document.oneRelated("parent");
     if (parent !== undefined && (await parentOf(caller, document)) !== set.project) {
       throw new TfeError("TFE_UNPROCESSABLE", 'not supported by this server: another "parent"');
     }
