@@ -286,6 +286,10 @@ it("a set is attached to 200 places, and one more is refused", async () => {
   const { set, send, call } = await startVariables();
   const { id } = await set({ name: "shared" });
   const stacks = Array.from({ length: 199 }, (_, index) => `web/stack-${index}`);
+  for (const stack of stacks) {
+    const name = stack.slice("web/".length);
+    await call("POST", "/api/v1/projects/web/stacks", { body: { name } });
+  }
   await call("PATCH", `${OWN}/shared`, { body: { stacks }, ...ANY });
   await call("POST", "/api/v1/projects", { body: { name: "net" } });
   const at = `varsets/${id}/relationships/projects`;
@@ -504,4 +508,21 @@ it("a set without a parent, or with none, is one of the account", async () => {
     expect(made.one.relationships["organization"]?.data).toMatchObject({ id: "default" });
     expect(made.status).toBe(201);
   }
+});
+
+it("workspaces that were deleted leave room for others, once a set is attached to as many as it can be", async () => {
+  const { workspace, set, send, call } = await startVariables();
+  const kept = await workspace("kept", "web");
+  const { id } = await set({ name: "own" }, { parent: { data: { id: "prj-web" } } });
+  const at = `varsets/${id}/relationships/workspaces`;
+  expect((await send("POST", at, undefined, ids(kept))).status).toBe(204);
+  for (let index = 0; index < 51; index += 1) {
+    const one = await workspace(`pr-${index}`, "web");
+    const attached = await send("POST", at, undefined, ids(one));
+    expect([index, attached.status]).toEqual([index, 204]);
+    const { status } = await call("DELETE", `/api/v2/workspaces/${one}`);
+    expect(status).toBe(204);
+  }
+  const shown = await send("GET", `varsets/${id}`);
+  expect(shown.one.relationships["workspaces"]?.data).toMatchObject([{ id: kept }]);
 });

@@ -146,6 +146,22 @@ export function variableSetsPort(parts: SetParts): VariableSetPort {
     }
     return [...stacks, ...projects.map((project) => ({ project, stack: undefined }))];
   };
+  /**
+   * Which places of a set still exist. A workspace that is deleted stays among them, as one that is created later with its name has the set again, until
+   * there would be no room for others.
+   */
+  const whatIsThere = async (
+    caller: TfeCaller,
+    name: TfeSetName,
+    added: number,
+  ): Promise<(place: SetPlace) => boolean> => {
+    const most = name.project === undefined ? MAX_PLACES : MAX_PATTERNS;
+    const found = await stored(caller, name);
+    if (found === undefined || found.set.stacks.length + added <= most) return () => true;
+    const all = await parts.workspacesOf(caller);
+    const names = new Set(all.map(({ stack }) => `${stack.reference.project}/${stack.name}`));
+    return ({ project, stack }) => stack === undefined || names.has(`${project}/${stack}`);
+  };
   /** Changes a set, and what it is attached to as far as `place` says. */
   const change = async (
     caller: TfeCaller,
@@ -265,8 +281,9 @@ export function variableSetsPort(parts: SetParts): VariableSetPort {
     },
     attach: async (caller, name, places) => {
       const added = await placesOf(caller, places);
+      const isThere = await whatIsThere(caller, name, added.length);
       await change(caller, name, {}, (before) => {
-        if (before !== "all") return withPlaces(listed(before), added);
+        if (before !== "all") return withPlaces(listed(before).filter(isThere), added);
         throw unprocessable('"global": a set for all workspaces is attached to none');
       });
     },
