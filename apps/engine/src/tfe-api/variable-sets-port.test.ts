@@ -526,3 +526,15 @@ it("workspaces that were deleted leave room for others, once a set is attached t
   const shown = await send("GET", `varsets/${id}`);
   expect(shown.one.relationships["workspaces"]?.data).toMatchObject([{ id: kept }]);
 });
+
+it("a set with patterns is attached to others by a change that names all of its places", async () => {
+  const { workspace, set, send, call } = await startVariables();
+  const shop = await workspace("shop", "web");
+  const { id } = await set({ name: "shared" });
+  await call("PATCH", `${OWN}/shared`, { body: { stacks: ["sh*"] }, ...ANY });
+  const change = async (relationships: object) =>
+    (await send("PATCH", `varsets/${id}`, { global: false }, { relationships })).status;
+  expect(await change({ workspaces: ids(shop) })).toBe(422);
+  expect(await change({ workspaces: ids(shop), projects: ids("prj-default") })).toBe(200);
+  expect((await call("GET", `${OWN}/shared`)).json["stacks"]).toEqual(["web/shop", "default/*"]);
+});

@@ -208,7 +208,9 @@ export function variableSetsPort(parts: SetParts): VariableSetPort {
         throw unprocessable('"global": a set for all workspaces is attached to none');
       }
       if (stacks === undefined && whole === undefined) return before === "all" ? [] : before;
-      const own = before === "all" ? [] : listed(before);
+      // What is said whole replaces patterns, too.
+      const isWhole = stacks !== undefined && whole !== undefined;
+      const own = isWhole || before === "all" ? [] : listed(before);
       return [
         ...(stacks ?? own.filter(({ stack }) => stack !== undefined)),
         ...(whole ?? own.filter(({ stack }) => stack === undefined)),
