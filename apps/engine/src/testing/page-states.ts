@@ -330,6 +330,20 @@ export const PAGE_STATES: Readonly<Record<string, PageStates>> = {
     empty: { at: "/access", text: "There are no teams" },
     noMatch: [],
   },
+  "/settings/accounts": {
+    at: "/settings/accounts",
+    reads: [/^\/api\/v1\/accounts$/],
+    empty: "a server has the account of those who administer it at least",
+    noMatch: [{ at: "/settings/accounts?q=zzz", text: "No account has “zzz” in its name" }],
+    isHidden: true,
+  },
+  "/settings/accounts/$account": {
+    at: "/settings/accounts/default",
+    reads: [/^\/api\/v1\/accounts\/default$/],
+    empty: "an account has a name at least",
+    noMatch: [],
+    isHidden: true,
+  },
   "/settings/variable-sets": {
     at: "/settings/variable-sets",
     reads: [/^\/api\/v1\/variable-sets$/],
