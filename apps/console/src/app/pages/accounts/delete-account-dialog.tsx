@@ -73,7 +73,7 @@ export function DeleteAccountDialog({ shown, onClose }: DeleteAccountDialogProps
         <>
           {isConflict && (
             <AccountConflict isBusy={reload.isPending} onReload={() => reload.mutate()}>
-              Look at what it is now.
+              Read what it has now, and confirm again.
             </AccountConflict>
           )}
           {error !== null && <ProblemBox error={error} />}
