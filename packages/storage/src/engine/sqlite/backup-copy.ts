@@ -1,10 +1,17 @@
 import { chmodSync, closeSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
+import { setTimeout as delay } from "node:timers/promises";
+import { StorageError } from "../../errors.ts";
 import { startNewLine } from "./store-line.ts";
 
 /** Pages copied between two turns of the writer. */
 const PAGES_PER_STEP = 256;
+
+// A copy cannot begin while the writer's connection has a transaction. Its first step is made by
+// another thread and so may meet one, however short. SQLite tries later steps again by itself.
+const BEGIN_ATTEMPTS = 1_000;
+const BEGIN_PAUSE_MS = 10;
 
 /**
  * Copies an open database to a file while it is being written to. The copy goes through the writer's
@@ -17,7 +24,7 @@ export async function backupTo(database: DatabaseSync, path: string): Promise<vo
   rmSync(partial, { force: true });
   try {
     closeSync(openSync(partial, "wx", 0o600));
-    await backup(database, partial, { rate: PAGES_PER_STEP });
+    await copyPages(database, partial);
     finishCopy(partial);
     chmodSync(partial, 0o600);
     sync(partial);
@@ -27,6 +34,27 @@ export async function backupTo(database: DatabaseSync, path: string): Promise<vo
     rmSync(partial, { force: true });
     throw error;
   }
+}
+
+async function copyPages(database: DatabaseSync, path: string): Promise<void> {
+  for (let attempt = 0; attempt < BEGIN_ATTEMPTS; attempt += 1) {
+    try {
+      await backup(database, path, { rate: PAGES_PER_STEP });
+      return;
+    } catch (error) {
+      if (!metTransaction(error)) throw error;
+    }
+    await delay(BEGIN_PAUSE_MS);
+  }
+  throw new StorageError(
+    "STORAGE_INCONSISTENT",
+    "the backup could not begin: there was a write at each attempt; try again",
+  );
+}
+
+/** Node reports the state of the copy, which has no error, for a first step that was refused. */
+function metTransaction(error: unknown): boolean {
+  return error instanceof Error && "errcode" in error && error.errcode === 0;
 }
 
 function finishCopy(path: string): void {
