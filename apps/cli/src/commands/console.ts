@@ -15,6 +15,7 @@ import { ShownState } from "../render/shown-state.ts";
 import { plannedValues } from "../session/planned-values.ts";
 import { loadProject, readVariables, type VariableInput } from "../session/project.ts";
 import { recordedSchemas } from "../session/recorded-schemas.ts";
+import { warnOfUnadopted } from "../session/require-adopted.ts";
 import { openReader, type StoreOptions } from "../session/session.ts";
 import { stackName } from "../session/stack-name.ts";
 import { snapshotOf } from "./show.ts";
@@ -60,6 +61,7 @@ async function scopeOf(options: ConsoleOptions, context: CommandContext): Promis
   }
   const session = await openReader(context, options);
   try {
+    await warnOfUnadopted(session, options, context, "Its objects are unknown to the console.");
     const snapshot = await snapshotOf(session, context);
     const { objects } = snapshot;
     const current = [...objects.values()].filter(({ deposed }) => deposed === "");

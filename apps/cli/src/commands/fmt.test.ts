@@ -69,9 +69,24 @@ describe("fmt", () => {
     expect(await readFile(join(cwd, "main.tf"), "utf8")).toBe('a = "x\n');
   });
 
-  it("says which path does not exist", async () => {
-    const { code, error } = await tryCommand(["fmt", "nothing"], { cwd });
-    expect(code).toBe(1);
+  it("says which path does not exist, and formats the others", async () => {
+    const { code, output, error } = await tryCommand(["fmt", "nothing", "main.tf"], { cwd });
+    expect(code).toBe(2);
     expect(error).toContain('There is no file or folder "nothing"');
+    expect(output).toBe("main.tf\n");
+    expect(await readFile(join(cwd, "main.tf"), "utf8")).toBe(NICE);
+  });
+
+  it("says which files have a form of their own, and formats the others", async () => {
+    await writeFile(join(cwd, "notes.txt"), "a=1\n");
+    const { code, output, error } = await tryCommand(["fmt", "notes.txt", "main.tf"], { cwd });
+    expect(code).toBe(2);
+    expect(error).toContain('"notes.txt" cannot be formatted');
+    expect(error).toContain(".tfvars");
+    expect(output).toBe("main.tf\n");
+  });
+
+  it("ends with 2 also by -check, where a file does not exist beside one that is not in style", async () => {
+    expect((await tryCommand(["fmt", "-check", "nothing", "main.tf"], { cwd })).code).toBe(2);
   });
 });

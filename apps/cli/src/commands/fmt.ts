@@ -18,7 +18,8 @@ export interface FmtOptions {
 
 /**
  * Writes files in the canonical style. `-` formats standard input. With `check` nothing is written, and
- * the exit code is 3 where something is not in style, as the reference command has it.
+ * the exit code is 3 where something is not in style, and always 2 where a file has mistakes, cannot be read or does
+ * not exist, as the reference command has it. Files with such problems are left as they are, and the others formatted.
  */
 export async function fmt(
   targets: readonly string[],
@@ -29,11 +30,12 @@ export async function fmt(
     if (targets.length > 1) throw new CommandError('"-" (standard input) stands alone.');
     return formatInput(options, context);
   }
-  const problems: Diagnostic[] = [];
+  const { files, problems } = await findFiles(targets, options.recursive, context.directory);
   let changed = 0;
-  for (const path of await findFiles(targets, options.recursive, context.directory)) {
-    const before = await readFile(path);
+  for (const path of files) {
     const name = relative(context.directory, path);
+    const before = await orProblem(readFile(path), `${name} cannot be read`, problems);
+    if (before === undefined) continue;
     const formatted = formatFile({ name, text: before });
     if (formatted.text === undefined) {
       problems.push(...formatted.diagnostics);
@@ -44,7 +46,9 @@ export async function fmt(
     changed++;
     if (options.list) context.terminal.write(`${name}\n`);
     if (options.diff) context.terminal.write(unifiedDiff(name, text, formatted.text));
-    if (options.write && !options.check) await writeFile(path, formatted.text);
+    if (options.write && !options.check) {
+      await orProblem(writeFile(path, formatted.text), `${name} cannot be written`, problems);
+    }
   }
   showDiagnostics(context.terminal, problems);
   if (problems.length > 0) return EXIT.changes;
@@ -63,35 +67,58 @@ async function formatInput(options: FmtOptions, { terminal }: CommandContext) {
   return options.check && formatted.text !== before ? 3 : EXIT.ok;
 }
 
+/** What an operation on a file gave; undefined where it failed, which keeps no other file from its turn. */
+async function orProblem<T>(
+  operation: Promise<T>,
+  summary: string,
+  problems: Diagnostic[],
+): Promise<T | undefined> {
+  try {
+    return await operation;
+  } catch (error) {
+    problems.push(problem(summary, error instanceof Error ? error.message : String(error)));
+    return undefined;
+  }
+}
+
+function problem(summary: string, detail: string): Diagnostic {
+  return { severity: "error", code: "CLI_FMT", summary, detail };
+}
+
 /** Files of native syntax: those that are named, and those in the folders that are named. */
 async function findFiles(
   targets: readonly string[],
   recursive: boolean,
   directory: string,
-): Promise<string[]> {
+): Promise<{ files: string[]; problems: Diagnostic[] }> {
   const found: string[] = [];
+  const problems: Diagnostic[] = [];
   for (const target of targets.length === 0 ? ["."] : targets) {
     const path = resolve(directory, target);
     const stats = await stat(path).catch(() => undefined);
-    if (stats === undefined) throw new CommandError(`There is no file or folder "${target}".`);
-    if (!stats.isDirectory()) {
-      if (!FORMATTED.test(basename(path))) {
-        throw new CommandError(`"${target}" is not a file that can be formatted (.tf, .tfvars).`);
-      }
-      found.push(path);
+    if (stats === undefined) {
+      const detail = "Paths begin at the working folder, or at that of --chdir.";
+      problems.push(problem(`There is no file or folder "${target}"`, detail));
       continue;
     }
-    const entries = await readdir(path, { withFileTypes: true, recursive });
-    for (const entry of entries) {
+    if (!stats.isDirectory()) {
+      if (FORMATTED.test(basename(path))) found.push(path);
+      else problems.push(problem(`"${target}" cannot be formatted`, FORMATTED_NAMES));
+      continue;
+    }
+    const reading = readdir(path, { withFileTypes: true, recursive });
+    const entries = await orProblem(reading, `The folder "${target}" cannot be read`, problems);
+    for (const entry of entries ?? []) {
       const inHidden = relative(path, entry.parentPath).split("/").some(isHidden);
       if (!FORMATTED.test(entry.name) || isHidden(entry.name) || inHidden) continue;
       const file = join(entry.parentPath, entry.name);
       if (entry.isFile() || (entry.isSymbolicLink() && (await isFile(file)))) found.push(file);
     }
   }
-  return [...new Set(found)].toSorted(
+  const files = [...new Set(found)].toSorted(
     (left, right) => compare(dirname(left), dirname(right)) || compare(left, right),
   );
+  return { files, problems };
 }
 
 /** Whether a link leads to a file, which is formatted through it. */
@@ -100,6 +127,8 @@ async function isFile(link: string): Promise<boolean> {
 }
 
 const FORMATTED = /\.(?:tf|tofu|tfvars|tftest\.hcl|tofutest\.hcl)$/;
+const FORMATTED_NAMES =
+  "Files of configurations, variables and tests are formatted: .tf, .tofu, .tfvars, .tftest.hcl, .tofutest.hcl.";
 
 function isHidden(name: string): boolean {
   return name.startsWith(".") && name !== ".";

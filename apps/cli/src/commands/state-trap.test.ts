@@ -144,6 +144,27 @@ describe("a configuration whose objects exist elsewhere", { timeout: 60_000 }, (
     expect(error).toContain("stackwright adopt");
   });
 
+  it("is missing from the workspaces, which is said beside their list", async () => {
+    const { run } = await folderWith({
+      "terraform.tfstate.d/w/terraform.tfstate": STATE,
+      ".terraform/environment": "w",
+    });
+    const { code, output, error } = await run(["workspace", "list"]);
+    expect({ code, output }).toEqual({ code: 0, output: "  default\n" });
+    expect(error).toContain("ENGINE_STATE_NOT_ADOPTED");
+    expect(error).toContain("Its workspaces are not listed.");
+    expect(error).toContain('The selected workspace "w" does not exist yet.');
+  });
+
+  it("is unknown to the console, which says so and answers", async () => {
+    const { run } = await folderWith({ "terraform.tfstate": STATE });
+    const { code, output, error } = await run(["console"], {}, 'upper("a")\n');
+    expect({ code, output }).toEqual({ code: 0, output: '"A"\n' });
+    expect(error).toContain("ENGINE_STATE_NOT_ADOPTED");
+    await run(["adopt", "-y"]);
+    expect((await run(["console"], {}, "1\n")).error).toBe("");
+  });
+
   it("may be in a backend: what is read is shown with a warning", async () => {
     const { run } = await folderWith({ "backend.tf": block("gcs", BACKENDS["gcs"] ?? {}) });
     const { code, output, error } = await run(["output", "-json"]);

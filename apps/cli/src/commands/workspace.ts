@@ -13,10 +13,12 @@ import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { counted } from "../render/counted.ts";
 import { refuseHandedBack } from "../session/handed-back.ts";
+import { warnOfUnadopted } from "../session/require-adopted.ts";
 import {
   openExisting,
   openReader,
   openWriter,
+  type Session,
   type StackSession,
   type StoreOptions,
 } from "../session/session.ts";
@@ -33,9 +35,18 @@ export async function workspaceList(
 ): Promise<ExitCode> {
   const { terminal, env } = context;
   const current = stackName(context, options);
-  const names = new Set([DEFAULT, ...(await stackNames(options, context))]);
-  for (const name of [...names].toSorted()) {
-    terminal.write(`${name === current ? "*" : " "} ${name}\n`);
+  const session = await openReader(context, options);
+  try {
+    await warnOfUnadopted(session, options, context, "Its workspaces are not listed.");
+    const names = new Set([DEFAULT, ...(await namesIn(session))]);
+    for (const name of [...names].toSorted()) {
+      terminal.write(`${name === current ? "*" : " "} ${name}\n`);
+    }
+    if (!names.has(current)) {
+      terminal.writeError(`The selected workspace "${current}" does not exist yet.\n`);
+    }
+  } finally {
+    await session?.[Symbol.asyncDispose]();
   }
   if (isSet(env["TF_WORKSPACE"])) {
     terminal.write(`\nTF_WORKSPACE selects the workspace "${current}".\n`);
@@ -154,11 +165,15 @@ async function forget(
 async function stackNames(options: StoreOptions, context: CommandContext): Promise<string[]> {
   const session = await openReader(context, options);
   try {
-    const stacks = (await session?.stacks.list(session.project)) ?? [];
-    return stacks.map(({ name }) => name);
+    return await namesIn(session);
   } finally {
     await session?.[Symbol.asyncDispose]();
   }
+}
+
+async function namesIn(session: Session | undefined): Promise<string[]> {
+  const stacks = (await session?.stacks.list(session.project)) ?? [];
+  return stacks.map(({ name }) => name);
 }
 
 async function create(name: string, options: StoreOptions, context: CommandContext): Promise<void> {

@@ -44,22 +44,45 @@ export async function requireAdoptedToRead(
   options: StoreOptions,
   context: CommandContext,
 ): Promise<void> {
-  const { signal } = context;
-  if (session?.stack !== undefined) {
-    if (session.stack.adoption !== undefined) return;
-    if ((await session.stateOf(session.stack).head({ signal })).revision > 0n) return;
-  }
-  const { directory, env } = context;
-  const backend = await readBackend(context);
-  const stack = stackName(context, options);
-  const detection = detectAdoption({ directory, env, backend, stack });
-  if (detection.verdict === "none") return;
+  const detection = await detectUnadopted(session, options, context);
+  if (detection === undefined) return;
   const error = notAdopted(
     detection,
     "The stack is empty, so there is nothing to read before the state is adopted.",
   );
   if (detection.verdict === "certain") throw error;
   context.terminal.writeError(`Warning: ${error.message}\n`);
+}
+
+/** Warns of a state that was not adopted where an answer without it is of use, too, and says what the answer lacks. */
+export async function warnOfUnadopted(
+  session: Session | undefined,
+  options: StoreOptions,
+  context: CommandContext,
+  lacks: string,
+): Promise<void> {
+  const detection = await detectUnadopted(session, options, context);
+  if (detection === undefined) return;
+  const { message, details } = notAdopted(detection, lacks);
+  const advice = details.advice === undefined ? "" : `\n\n${details.advice}`;
+  context.terminal.writeError(`Warning: ${message}${advice}\n\n`);
+}
+
+/** The state of another command that a stack without any revision has beside it. */
+async function detectUnadopted(
+  session: Session | undefined,
+  options: StoreOptions,
+  context: CommandContext,
+): Promise<Detection | undefined> {
+  const { signal, directory, env } = context;
+  if (session?.stack !== undefined) {
+    if (session.stack.adoption !== undefined) return undefined;
+    if ((await session.stateOf(session.stack).head({ signal })).revision > 0n) return undefined;
+  }
+  const backend = await readBackend(context);
+  const stack = stackName(context, options);
+  const detection = detectAdoption({ directory, env, backend, stack });
+  return detection.verdict === "none" ? undefined : detection;
 }
 
 /**

@@ -41,6 +41,7 @@ export const STATE = JSON.stringify({
 type Run = (
   words: readonly string[],
   env?: Readonly<Record<string, string>>,
+  input?: string,
 ) => Promise<CommandResult>;
 
 /** A directory with files, and the command in it. */
@@ -56,7 +57,8 @@ export async function folderWith(
     await writeFile(path(name), text);
   }
   return {
-    run: async (words, env) => tryCommand(words, { cwd: scratch.path, ...(env && { env }) }),
+    run: async (words, env, input = "") =>
+      tryCommand(words, { cwd: scratch.path, input, ...(env && { env }) }),
     path,
   };
 }

@@ -346,20 +346,18 @@ class Binder {
     { nesting }: SchemaBlockType,
     range: SourceRange,
   ): readonly Expression[] | undefined {
-    const wanted = nesting === "map" ? 1 : 0;
+    if (nesting !== "map") {
+      if (attribute === undefined) return [];
+      const detail = "Blocks of this type have no labels: remove the argument.";
+      this.#fail("Extraneous dynamic block label", detail, attribute.nameRange);
+      return undefined;
+    }
     const result = attribute === undefined ? { value: [] } : staticList(attribute.expression);
     append(this.diagnostics, result.diagnostics ?? []);
     if (result.value === undefined) return undefined;
-    if (result.value.length === wanted) return result.value;
-    const detail =
-      wanted === 0
-        ? "Blocks of this type have no labels."
-        : 'Blocks of this type have one label: write labels = ["..."].';
-    this.#fail(
-      wanted === 0 ? "Extraneous dynamic block label" : "Insufficient dynamic block labels",
-      detail,
-      attribute?.nameRange ?? range,
-    );
+    if (result.value.length === 1) return result.value;
+    const detail = 'Blocks of this type have one label: write labels = ["..."].';
+    this.#fail("Insufficient dynamic block labels", detail, attribute?.nameRange ?? range);
     return undefined;
   }
 }

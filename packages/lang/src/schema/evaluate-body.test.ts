@@ -271,6 +271,16 @@ describe("evaluateBody", () => {
       "Extraneous dynamic block label",
       "",
     ],
+    [
+      'dynamic "rule" {\n for_each = list\n labels = []\n content {}\n}',
+      "Extraneous dynamic block label",
+      "no labels",
+    ],
+    [
+      'dynamic "named" {\n for_each = list\n labels = ["a", "b"]\n content {}\n}',
+      "Insufficient dynamic block labels",
+      "one label",
+    ],
     ["net = {}", "Incorrect attribute value type", "cidr"],
     ['net = { cidr = "a", v5 = true }', "Object attribute has no effect", 'Did you mean "v6"?'],
     ["name = passing", "Invalid use of ephemeral value", "write-only"],
