@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { PolicyResult } from "@stackwright/proto/stackwright";
 import type { StorageBackend } from "@stackwright/storage";
+import { workspaceId } from "@stackwright/tfe";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { runPlace } from "./domain/run-places.ts";
 import { SERVER_KINDS } from "./domain/server-kinds.ts";
@@ -335,8 +336,11 @@ async function start() {
     ]);
     return answer;
   };
-  const idOf = async (name: string): Promise<string> =>
-    dataOf(await call("GET", `${ORGANIZATION}/workspaces/${name}`)).id.slice("ws-".length);
+  const idOf = async (name: string): Promise<string> => {
+    // It is a workspace from the first read on.
+    await send("GET", `${ORGANIZATION}/workspaces/${name}`);
+    return String((await send("GET", `${P}/stacks/${name}`)).json["id"]);
+  };
 
   for (const name of ["one", "kept", "held", "two"]) await send("POST", `${P}/stacks`, { name });
   const { digest: configuration } = (await upload()).json;
@@ -550,7 +554,8 @@ async function start() {
   const faces = routes.filter(
     ({ method, url }) => method !== "HEAD" && !documented.has(`${method} ${shown(url)}`),
   );
-  const hidden = [one, kept, held, run, '"shop"', '"depot"', '"kept"', '"base"'];
+  const ids = [one, kept, held].flatMap((id) => [id, workspaceId(id)]);
+  const hidden = [...ids, run, '"shop"', '"depot"', '"kept"', '"base"'];
   const writes = noteWrites(storage);
   return { ...api, faces, requestOf, ask, tokens, hidden, writes };
 }

@@ -50,3 +50,4 @@ export type {
 } from "./port/workspace-port.ts";
 export { readAddress, signAddress } from "./signed-address.ts";
 export { tfePlugin } from "./tfe-plugin.ts";
+export { readShortUlid, workspaceId } from "./workspace-id.ts";

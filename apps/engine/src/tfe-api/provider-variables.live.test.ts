@@ -6,12 +6,15 @@ import { CLOUD_HOST, startCloud } from "../testing/start-cloud.ts";
 const COMMAND = process.env["STACKWRIGHT_TERRAFORM"] ?? "terraform";
 const PROVIDER = process.env["TEST_TOOL_TERRAFORM_PROVIDER_TFE"] ?? "";
 
-it("the provider hashicorp/tfe makes sets with variables, attaches them, changes them, and finds no difference", async (context) => {
-  context.skip(PROVIDER === "", "TEST_TOOL_TERRAFORM_PROVIDER_TFE is not set");
-  const { root, call, workspace } = await startCloud(COMMAND);
-  const id = await workspace("shop", "local");
-  const configure = async (value: string, description: string, attached: string): Promise<void> =>
-    root.write(`
+/** Has commands of a root use the provider as it is built here. */
+async function useProvider(env: Readonly<Record<string, string>>): Promise<void> {
+  await appendFile(
+    env["TF_CLI_CONFIG_FILE"] ?? "",
+    `provider_installation {\n  dev_overrides { "hashicorp/tfe" = "${dirname(PROVIDER)}" }\n  direct {}\n}\n`,
+  );
+}
+
+const SETTINGS = `
 terraform {
   required_providers {
     tfe = { source = "hashicorp/tfe" }
@@ -21,6 +24,14 @@ provider "tfe" {
   hostname     = "${CLOUD_HOST}"
   organization = "default"
 }
+`;
+
+it("the provider hashicorp/tfe makes sets with variables, attaches them, changes them, and finds no difference", async (context) => {
+  context.skip(PROVIDER === "", "TEST_TOOL_TERRAFORM_PROVIDER_TFE is not set");
+  const { root, call, workspace } = await startCloud(COMMAND);
+  const id = await workspace("shop", "local");
+  const configure = async (value: string, description: string, attached: string): Promise<void> =>
+    root.write(`${SETTINGS}
 resource "tfe_variable_set" "shared" {
   name        = "shared"
   description = "${description}"
@@ -52,10 +63,7 @@ resource "tfe_project_variable_set" "default" {
   project_id      = "prj-default"
 }
 `;
-  await appendFile(
-    root.env["TF_CLI_CONFIG_FILE"] ?? "",
-    `provider_installation {\n  dev_overrides { "hashicorp/tfe" = "${dirname(PROVIDER)}" }\n  direct {}\n}\n`,
-  );
+  await useProvider(root.env);
   await configure("north", "first", workspaceSet);
   await root.ok("apply", "-auto-approve");
   const effective = "/api/v1/projects/default/stacks/shop/effective-variables";
@@ -74,4 +82,51 @@ resource "tfe_project_variable_set" "default" {
   });
   await root.ok("destroy", "-auto-approve");
   expect((await call("GET", "/api/v1/variable-sets")).json["sets"]).toEqual([]);
+});
+
+it("the provider hashicorp/tfe has variables of a workspace that it finds by its name, and imports them", async (context) => {
+  context.skip(PROVIDER === "", "TEST_TOOL_TERRAFORM_PROVIDER_TFE is not set");
+  const { root, call, workspace } = await startCloud(COMMAND);
+  await workspace("shop", "local");
+  const configure = async (value: string): Promise<void> =>
+    root.write(`${SETTINGS}
+data "tfe_workspace" "shop" {
+  name = "shop"
+}
+resource "tfe_variable" "region" {
+  key          = "region"
+  value        = "${value}"
+  category     = "terraform"
+  workspace_id = data.tfe_workspace.shop.id
+}
+resource "tfe_variable" "token" {
+  key          = "TOKEN"
+  value        = "s3cret"
+  category     = "env"
+  sensitive    = true
+  workspace_id = data.tfe_workspace.shop.id
+}
+`);
+  await useProvider(root.env);
+  const found = async () =>
+    (await call("GET", "/api/v1/projects/default/stacks/shop/variables")).json["variables"];
+  await configure("north");
+  await root.ok("apply", "-auto-approve");
+  expect(await found()).toMatchObject([
+    { key: "TOKEN", sensitive: true },
+    { key: "region", value: "north" },
+  ]);
+  await root.ok("plan", "-detailed-exitcode");
+  await configure("south");
+  await root.ok("apply", "-auto-approve");
+  await root.ok("plan", "-detailed-exitcode");
+  expect(await found()).toMatchObject([{ key: "TOKEN" }, { key: "region", value: "south" }]);
+  const id = (await root.ok("state", "show", "tfe_variable.region")).match(
+    / id += "(var-\w+)"/,
+  )?.[1];
+  await root.ok("state", "rm", "tfe_variable.region");
+  await root.ok("import", "tfe_variable.region", `default/shop/${id}`);
+  await root.ok("plan", "-detailed-exitcode");
+  await root.ok("destroy", "-auto-approve");
+  expect(await found()).toEqual([]);
 });

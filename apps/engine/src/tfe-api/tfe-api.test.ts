@@ -52,7 +52,7 @@ describe("a workspace", () => {
     const { create, call, dataOf } = await start();
     await create("demo");
     const shown = dataOf(await call("GET", `${ALL}/demo`));
-    expect(shown.id).toMatch(/^ws-[0-9A-Z]{26}$/);
+    expect(shown.id).toMatch(/^ws-[0-9A-Za-z]{16}$/);
     expect(shown.attributes).toMatchObject({
       "execution-mode": "local",
       locked: false,

@@ -21,6 +21,8 @@ const HOSTILE = [
   "ws-%00",
   "ws-..",
   "ws-__proto__",
+  "ws-zzzzzzzzzzzzzzzz",
+  "ws-0000000000000000",
   `ws-${"A".repeat(90)}`,
   "A".repeat(5_000),
   "run-ws-x",

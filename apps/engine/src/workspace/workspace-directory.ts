@@ -1,7 +1,14 @@
 import type { Logger } from "@stackwright/base/logger";
 import { type NamedStack, StackDirectory } from "@stackwright/core";
 import { Workspace, type WorkspaceTag } from "@stackwright/proto/stackwright";
-import { listResourceHeads, readStored, tenancyOf, WILDCARD } from "@stackwright/storage";
+import {
+  listResourceHeads,
+  type ResourceHead,
+  readStored,
+  tenancyOf,
+  WILDCARD,
+} from "@stackwright/storage";
+import { readShortUlid } from "@stackwright/tfe";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { type Place, STACK_KIND } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
@@ -84,8 +91,10 @@ export class WorkspaceDirectory {
     return this.#named(account, name);
   }
 
-  /** By the id of the stack; undefined where the stack is gone. */
-  async get(account: string, id: string): Promise<StoredWorkspace | undefined> {
+  /** By the id of the stack, or by the short form in which clients read it; undefined where the stack is gone. */
+  async get(account: string, given: string): Promise<StoredWorkspace | undefined> {
+    const id = await this.#wholeId(account, given);
+    if (id === undefined) return undefined;
     const found = await readStored(
       this.#parts.storage,
       "strong",
@@ -96,6 +105,24 @@ export class WorkspaceDirectory {
     const { project, stackName } = record;
     const stack = await this.#stacks.find({ account, project }, stackName);
     return stack?.reference.stack === id ? { stack, record } : undefined;
+  }
+
+  /** Reads those records alone that are of the millisecond in which the stack was made. A damaged one is found, and not read as one that is gone. */
+  async #wholeId(account: string, given: string): Promise<string | undefined> {
+    const short = readShortUlid(given);
+    if (short === undefined) return given;
+    const { type } = SERVER_KINDS.workspace;
+    const { tenancy } = workspacePlace(account, "");
+    const ids = new Set<string>();
+    const note = ({ id: { name } }: Pick<ResourceHead, "id">): void => {
+      if (short.matches(name)) ids.add(name);
+    };
+    const heads = listResourceHeads(this.#parts.storage, "strong", type, tenancy, short.start, {
+      onDamaged: note,
+    });
+    for await (const head of heads) note(head);
+    const [id] = ids;
+    return ids.size === 1 ? id : undefined;
   }
 
   /** All that a caller sees of an account, with the names that they have for it. @param projects those that it sees; none: all */

@@ -18,7 +18,7 @@ export interface WorkspaceLock {
 
 /** A stack as this API shows it. */
 export interface TfeWorkspace {
-  /** Without slashes, stable over changes of the name. */
+  /** Without slashes, stable over changes of the name; a ULID is shortened where clients read it. */
   readonly id: string;
   readonly name: string;
   readonly project: string;
@@ -57,6 +57,7 @@ export interface NewWorkspace extends WorkspaceChange {
 /** Workspaces and projects of the account of a caller, as far as it sees them. */
 export interface WorkspacePort {
   find(caller: TfeCaller, name: string): Promise<TfeWorkspace | undefined>;
+  /** By its id, or by the short form of a ULID, which {@link readShortUlid} reads. */
   get(caller: TfeCaller, id: string): Promise<TfeWorkspace | undefined>;
   /** All, sorted by name, without their locks and runs. */
   list(caller: TfeCaller): Promise<readonly TfeWorkspace[]>;

@@ -1,6 +1,7 @@
 import { type ResourceObject, related } from "../json-api/document.ts";
 import type { TfeCaller } from "../port/caller.ts";
 import type { TfeRun } from "../port/run-port.ts";
+import { workspaceId } from "../workspace-id.ts";
 import { runActions, runStatus } from "./run-status.ts";
 
 /** A run as commands read it. */
@@ -34,7 +35,7 @@ export function runResource({ isOperator }: TfeCaller, run: TfeRun): ResourceObj
     relationships: {
       plan: related("plans", planId(run)),
       apply: related("applies", applyId(run)),
-      workspace: related("workspaces", `ws-${run.workspace}`),
+      workspace: related("workspaces", workspaceId(run.workspace)),
       ...(run.policyCheck !== undefined && {
         "policy-checks": { data: [{ id: policyCheckId(run), type: "policy-checks" }] },
       }),

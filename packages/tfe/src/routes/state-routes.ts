@@ -5,6 +5,7 @@ import { type Document, one, page, type ResourceObject } from "../json-api/docum
 import type { TfeCaller } from "../port/caller.ts";
 import type { AnnouncedState, StateKey, TfeStateVersion } from "../port/state-port.ts";
 import { readOutputs, type StateOutput } from "../state-outputs.ts";
+import { workspaceId } from "../workspace-id.ts";
 import {
   addressOf,
   callerOf,
@@ -95,7 +96,7 @@ export function stateRoutes(fastify: FastifyInstance, context: RouteContext): vo
         "created-at": new Date(version.createdAtMs).toISOString(),
         "hosted-state-download-url": download,
       },
-      relationships: { workspace: { data: { id: `ws-${workspace}`, type: "workspaces" } } },
+      relationships: { workspace: { data: { id: workspaceId(workspace), type: "workspaces" } } },
     };
   };
 
@@ -146,7 +147,7 @@ export function stateRoutes(fastify: FastifyInstance, context: RouteContext): vo
           "hosted-state-upload-url": upload,
           "hosted-json-state-upload-url": json,
         },
-        relationships: { workspace: { data: { id: `ws-${workspace}`, type: "workspaces" } } },
+        relationships: { workspace: { data: { id: workspaceId(workspace), type: "workspaces" } } },
       }),
       201,
     );

@@ -1,8 +1,9 @@
 import { type ResourceObject, related } from "../json-api/document.ts";
 import type { TfeSetName, TfeVariable, TfeVariableName } from "../port/variable-port.ts";
+import { workspaceId } from "../workspace-id.ts";
 import { opaqueId } from "./opaque-id.ts";
 
-/** What ids of variables belong to: the id of a workspace, or of a set. */
+/** What ids of variables are made of: what the server knows a workspace by, or the id of a set. */
 export type OwnerId = `ws-${string}` | `varset-${string}`;
 
 export function setIdOf(account: string, { project = "", name }: TfeSetName): OwnerId {
@@ -21,7 +22,7 @@ export function variableResource(owner: OwnerId, variable: TfeVariable): Resourc
     type: "vars",
     attributes: { key, value: value ?? null, category, sensitive, hcl: false, description },
     relationships: owner.startsWith("ws-")
-      ? { configurable: related("workspaces", owner) }
+      ? { configurable: related("workspaces", workspaceId(owner.slice("ws-".length))) }
       : { varset: related("varsets", owner) },
   };
 }

@@ -1,5 +1,6 @@
 import { type ResourceObject, related } from "../json-api/document.ts";
 import type { TfeVariableSet } from "../port/variable-set-port.ts";
+import { workspaceId } from "../workspace-id.ts";
 import { projectId } from "./organization-routes.ts";
 import { setIdOf, variableIdOf } from "./variable-resource.ts";
 
@@ -34,10 +35,7 @@ export function variableSetResource(account: string, set: TfeVariableSet): Resou
         "vars",
         variables.map((each) => variableIdOf(id, each)),
       ),
-      workspaces: many(
-        "workspaces",
-        workspaces.map((each) => `ws-${each}`),
-      ),
+      workspaces: many("workspaces", workspaces.map(workspaceId)),
       projects: many("projects", projects.map(projectId)),
     },
   };

@@ -1,6 +1,7 @@
 import { type ResourceObject, related } from "../json-api/document.ts";
 import type { TfeCaller } from "../port/caller.ts";
 import type { TfeWorkspace } from "../port/workspace-port.ts";
+import { workspaceId } from "../workspace-id.ts";
 import { projectId } from "./organization-routes.ts";
 
 /**
@@ -15,7 +16,7 @@ export function workspaceResource(
 ): ResourceObject {
   const { id, name, project, executionMode, lock, tags, currentRun } = workspace;
   return {
-    id: `ws-${id}`,
+    id: workspaceId(id),
     type: "workspaces",
     attributes: {
       name,
