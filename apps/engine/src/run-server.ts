@@ -52,7 +52,7 @@ import { PolicyRunner } from "./policy/policy-runner.ts";
 import { ProviderReactor } from "./provider-reaction/provider-reactor.ts";
 import { ServedProjects } from "./queue/served-projects.ts";
 import { listAllTickets } from "./queue/sweep.ts";
-import { TicketBell } from "./queue/ticket-bell.ts";
+import { TicketBoard } from "./queue/ticket-board.ts";
 import { createRfsPort } from "./rfs-api/rfs-port.ts";
 import { StackSetWorker } from "./rfs-api/stack-set-worker.ts";
 import type { ServerPlugin } from "./server-app.ts";
@@ -200,7 +200,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
   const { traces } = options;
   const parts = { storage, blobs, clock, token, keys, random: Math.random, policies, traces };
   const bell = new LogBell({ storage, clock, logger });
-  const tickets = new TicketBell({ storage, clock, logger });
+  const tickets = new TicketBoard({ storage, clock, logger });
   const live = new LiveView({ storage, logger, clock });
   const reaction = new TriggerReaction({ ...parts, logger }, live.dueTriggers);
   const stacks = new StackDirectory({ storage });
@@ -429,6 +429,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
       const worker = await startRunWorker({
         ...parts,
         ...claimed,
+        tickets,
         executor: executes,
         tools,
         directory,

@@ -18,7 +18,7 @@ import type { NotificationParts } from "../notify/notification-parts.ts";
 import type { PolicyRunner } from "../policy/policy-runner.ts";
 import type { RunClaim } from "../queue/claim.ts";
 import type { StuckBounds } from "../queue/stuck-steps.ts";
-import type { TicketBell } from "../queue/ticket-bell.ts";
+import type { TicketBoard } from "../queue/ticket-board.ts";
 import type { TransactionParts } from "../queue/transaction.ts";
 import type { UpstreamMirror } from "../upstream/upstream-mirror.ts";
 import type { OutgoingHosts } from "../vcs/provider/outgoing-hosts.ts";
@@ -90,7 +90,7 @@ interface WorkerRouteParts
     | "served"
     | "servers"
   > {
-  readonly tickets: TicketBell;
+  readonly tickets: TicketBoard;
   /** The storage service of this server; undefined without one. */
   readonly storageEndpoint: () => { readonly port: number; readonly tls: boolean } | undefined;
 }

@@ -6,6 +6,9 @@ import { classOfTicket } from "./ticket-class.ts";
 /** What is remembered: projects, and classes of their steps, each for its pools. */
 const MAX_REMEMBERED = 20_000;
 
+/** How long a claim that was noted here is not noted again, where a list of tickets is behind. */
+const OWN_MS = 10_000;
+
 /**
  * How long ago projects were given a step, as this process saw it: by its own claims, and by those of others between two looks at the
  * tickets. Without it a project with more tickets than steps are executed at a time would have each step that becomes free, as its
@@ -17,8 +20,8 @@ export class ServedProjects implements ServedSteps {
   readonly #servedAt = new Map<string, number>();
   /** Tokens of the claims that were seen by the last look. */
   #seen: ReadonlySet<string> = new Set();
-  /** Tickets that were claimed here since then. */
-  readonly #own = new Set<string>();
+  /** When tickets were claimed here that were not seen with a claim since then. */
+  readonly #own = new Map<string, number>();
 
   constructor(clock: Pick<Clock, "monotonicMs">) {
     this.#clock = clock;
@@ -27,20 +30,22 @@ export class ServedProjects implements ServedSteps {
   /** Looks at all tickets: claims that were not there before are of now. */
   observe(tickets: readonly ListedTicket[]): void {
     const seen = new Set<string>();
+    const now = this.#clock.monotonicMs();
+    for (const [name, at] of this.#own) if (now - at >= OWN_MS) this.#own.delete(name);
     for (const one of tickets) {
       const { claim } = one.ticket;
       if (claim === undefined) continue;
       const name = `${one.id.name} ${claim.tokenDigest}`;
       seen.add(name);
-      if (!this.#seen.has(name) && !this.#own.has(one.id.name)) this.#note(one);
+      const isOwn = this.#own.delete(one.id.name);
+      if (!this.#seen.has(name) && !isOwn) this.#note(one);
     }
     this.#seen = seen;
-    this.#own.clear();
   }
 
   /** Notes that a ticket was claimed. */
   serve(ticket: ListedTicket): void {
-    this.#own.add(ticket.id.name);
+    this.#own.set(ticket.id.name, this.#clock.monotonicMs());
     this.#note(ticket);
   }
 

@@ -23,6 +23,7 @@ import { RUN_KIND, type RunReference, runPlace } from "../domain/run-places.ts";
 import type { ExecutionJob } from "../executor/execution-job.ts";
 import type { ExecutionEnd, ExecutionHost, Executor } from "../executor/executor.ts";
 import { PolicyRunner } from "../policy/policy-runner.ts";
+import { TicketBoard } from "../queue/ticket-board.ts";
 import { idOf } from "../queue/transaction.ts";
 import { startRunWorker } from "../worker/run-worker.ts";
 import type { StepLimits } from "../worker/step-deadline.ts";
@@ -111,9 +112,11 @@ export async function startFakeWorker(
   const parts = { ...fixture.parts, clock, blobs };
   const reference = await fixture.stack("one");
   const keys = createStoredKeys({ storage, current: keyEncryptionKey(randomBytes(32)) });
+  const tickets = stack.use(new TicketBoard({ ...parts, logger: silentLogger }));
   const worker = stack.use(
     await startRunWorker({
       ...parts,
+      tickets,
       keys,
       executor,
       logger: silentLogger,

@@ -31,6 +31,7 @@ import { PolicyRunner } from "../policy/policy-runner.ts";
 import { cancelRun } from "../queue/cancel.ts";
 import { approveRun } from "../queue/decide.ts";
 import { enqueueRun } from "../queue/enqueue.ts";
+import { TicketBoard } from "../queue/ticket-board.ts";
 import { idOf, transact } from "../queue/transaction.ts";
 import { CATEGORIES, variableContext, variablePrefix } from "../worker/run-variables.ts";
 import { startRunWorker } from "../worker/run-worker.ts";
@@ -82,9 +83,11 @@ async function start(makeExecutor: MakeExecutor) {
   const stacks = new StackDirectory({ storage });
   const project = { account: "acme", project: "web" };
   let afterRead: (() => Promise<void>) | undefined;
+  const tickets = stack.use(new TicketBoard({ ...parts, logger: silentLogger }));
   stack.use(
     await startRunWorker({
       ...parts,
+      tickets,
       keys,
       executor,
       logger: silentLogger,

@@ -9,7 +9,6 @@ import { claimTicket, isTaken, type RunClaim, STEPS, type WorkerTenure } from ".
 import { releaseClaim } from "../queue/release.ts";
 import { createRunToken, digestOfRunToken } from "../queue/run-token.ts";
 import { ServedProjects } from "../queue/served-projects.ts";
-import { listTickets } from "../queue/sweep.ts";
 import { idOf } from "../queue/transaction.ts";
 import { traceIdOf } from "../span/trace-context.ts";
 import { isLeftToOthers } from "./left-to-others.ts";
@@ -45,20 +44,25 @@ export async function tenureOf(
 
 /**
  * Releases claims of a worker that it does not execute, because it never got the answer. `running` has those that it does; what was
- * claimed by `request` or one after it may still reach the worker.
+ * claimed by `request` or one after it may still reach the worker. The tickets may be behind the store: a claim is released as it was listed, or not. Resolves with
+ * whether one was.
  */
 export async function releaseUnknown(
   parts: StoredClaimParts,
+  tickets: readonly ListedTicket[],
   { id: worker, guard }: WorkerTenure,
   { running, request }: { readonly running: readonly string[]; readonly request: number },
-): Promise<void> {
-  for (const { id, ticket } of await listTickets(parts)) {
+): Promise<boolean> {
+  let isAny = false;
+  for (const { id, ticket } of tickets) {
     const { run, claim } = ticket;
     if (claim?.worker !== worker || running.includes(run) || claim.request >= request) continue;
     const { tokenDigest } = claim;
     const reason = "the worker does not execute the step";
-    await releaseClaim(parts, { ticket: id, worker, tokenDigest, guard, actor: worker, reason });
+    const dead = { ticket: id, worker, tokenDigest, guard, actor: worker, reason };
+    if (await releaseClaim(parts, dead)) isAny = true;
   }
+  return isAny;
 }
 
 /** Claims the next ticket of the projects of a credential for its worker; undefined where there is none. */
@@ -67,25 +71,29 @@ export async function claimNext(
   { account, projects, pool }: Pick<Principal, "account" | "projects" | "pool">,
   worker: WorkerTenure,
   {
+    tickets,
     endedAgo,
     background: takesBackground = true,
     request,
+    tried = new Set(),
   }: {
+    /** All there are, which may be behind the store. */
+    readonly tickets: readonly ListedTicket[];
     /** Steps that ended at the worker: how many milliseconds ago, by run. */
     readonly endedAgo: ReadonlyMap<string, number>;
     /** Whether the worker takes plans of schedules, of which it has no more than half. @default true */
     readonly background?: boolean | undefined;
     /** Number of the request of the worker. */
     readonly request?: number;
+    /** Runs whose tickets were tried, and are not tried again; those that are tried come to it. @default none */
+    readonly tried?: Set<string>;
   },
 ): Promise<GivenClaim | undefined> {
-  const tickets = await listTickets(parts);
   const { servers = new LiveServers(parts), served = new ServedProjects(parts.clock) } = parts;
   served.observe(tickets);
   const isOurs = ({ id: { tenancy } }: ListedTicket): boolean =>
     tenancy.partition === account &&
     (projects.length === 0 || projects.includes(tenancy.namespace));
-  const tried = new Set<string>();
   /** The first ticket that was not tried and that a worker has now, and the claim where it is this one. */
   const claimFirst = async (listed: readonly ListedTicket[]) => {
     // In the order of all: what other workers have claimed counts for the fairness between projects.

@@ -310,7 +310,7 @@ it("a remote worker that has enough plans of schedules is given none", async () 
   const worker = await fixture.worker("w");
   const parts = { ...fixture.parts, logger: silentLogger } as unknown as StoredClaimParts;
   const principal = { account: "acme", projects: [] };
-  const known = { endedAgo: new Map<string, number>() };
+  const known = { tickets: await listTickets(parts), endedAgo: new Map<string, number>() };
   const refused = await claimNext(parts, principal, worker, { ...known, background: false });
   expect(refused).toBeUndefined();
   const claimed = await claimNext(parts, principal, worker, known);
@@ -388,7 +388,7 @@ it("remote workers are given steps of projects in turns", async () => {
   const parts = { ...fixture.parts, served, logger: silentLogger } as unknown as StoredClaimParts;
   const projects: string[] = [];
   for (let step = 0; step < 4; step += 1) {
-    const known = { endedAgo: new Map<string, number>() };
+    const known = { tickets: await listTickets(parts), endedAgo: new Map<string, number>() };
     const given = await claimNext(parts, { account: "acme", projects: [] }, worker, known);
     if (given === undefined) throw new Error("nothing was given");
     const { reference, ticket, tokenDigest } = given.claim;
@@ -418,7 +418,10 @@ it("remote workers that ask at once are given steps of several projects", async 
   const workers = await Promise.all(["w", "x", "y", "z"].map(async (id) => fixture.worker(id)));
   const waiting = Promise.all(
     workers.map(async (worker) =>
-      claimNext(parts, { account: "acme", projects: [] }, worker, known),
+      claimNext(parts, { account: "acme", projects: [] }, worker, {
+        ...known,
+        tickets: await listTickets(parts),
+      }),
     ),
   );
   // Those that were slower try again after a pause.

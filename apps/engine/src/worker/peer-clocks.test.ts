@@ -4,6 +4,7 @@ import { DriftRule, Project, Run_Mode, Schedule } from "@stackwright/proto/stack
 import { tenancyOf } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { Bell } from "../bell.ts";
 import { projectPlace } from "../domain/project-settings.ts";
 import { decodeRecord, typeUrlOf } from "../domain/record-kind.ts";
 import { memberPlace, RUN_KIND } from "../domain/run-places.ts";
@@ -16,6 +17,11 @@ import { beginTenure, type WorkerParts } from "./begin-tenure.ts";
 import { AWAY_MS, BEAT_MS, PeerClocks } from "./peer-clocks.ts";
 
 const HOUR_MS = 3_600_000;
+const NO_TICKETS = {
+  list: async () => Promise.resolve([]),
+  listStored: async () => Promise.resolve([]),
+  rung: async (signal: AbortSignal) => new Bell().rung(signal),
+};
 const SITE = tenancyOf({ kind: "site" });
 
 /** Servers of one store, whose wall clocks are ahead by so much, and whose monotonic clocks began at different times. */
@@ -241,6 +247,7 @@ async function startFleet(aheadMs: number, dueInMs: number) {
       return beginTenure(
         {
           ...given,
+          tickets: NO_TICKETS,
           keys: { keyIds: [] },
           executor: { kind: "in-process", isRemote: false },
           serverClock: new PeerClocks(given),
@@ -308,6 +315,7 @@ it("a server whose clock is wrong checks no stack for drift, and does so once it
     {
       ...fixture.parts,
       logger: silentLogger,
+      tickets: NO_TICKETS,
       keys: { keyIds: [] },
       executor: { kind: "in-process", isRemote: false },
       serverClock: { standing: async () => ({ skewMs: 0, isDisputed: false, mayReact }) },

@@ -8,6 +8,7 @@ import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { IdentityIssuer } from "../identity/identity-issuer.ts";
 import { IdentityKeys } from "../identity/identity-keys.ts";
 import { releaseClaim } from "../queue/release.ts";
+import { listTickets } from "../queue/sweep.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
 import { claimNext } from "./claim-next.ts";
 import { issueRunIdentity } from "./run-identity.ts";
@@ -43,7 +44,7 @@ async function start() {
   );
   await fixture.enqueue(stack, "one", Run_Mode.MODE_PLAN_ONLY);
   const worker = await fixture.worker("w");
-  const known = { endedAgo: new Map<string, number>() };
+  const known = { tickets: await listTickets(parts), endedAgo: new Map<string, number>() };
   const given = await claimNext(parts, { account: "acme", projects: [] }, worker, known);
   if (given === undefined) throw new Error("no claim");
   const issue = async (claim = given.claim) => issueRunIdentity(parts, claim, issuer);

@@ -9,6 +9,7 @@ import { decodeRecord } from "../domain/record-kind.ts";
 import { ticketPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { releaseClaim } from "../queue/release.ts";
+import { listTickets } from "../queue/sweep.ts";
 import { idOf } from "../queue/transaction.ts";
 import { overBatches } from "../testing/over-batches.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
@@ -25,6 +26,8 @@ async function start(storageOf: StorageBackend = createMemoryStorage()) {
   let rounds = 0;
   let requests = 0;
   const tickets = {
+    list: async () => Promise.resolve([]),
+    listStored: async () => listTickets({ storage, logger: silentLogger }),
     rung: async (signal: AbortSignal) => {
       rounds += 1;
       return bell.rung(signal);

@@ -1,7 +1,8 @@
 import { sleep } from "@stackwright/base/clock";
 import type { Principal } from "@stackwright/registry";
+import type { ListedTicket } from "../queue/choose-ticket.ts";
 import { releaseClaim } from "../queue/release.ts";
-import type { TicketBell } from "../queue/ticket-bell.ts";
+import type { TicketBoard } from "../queue/ticket-board.ts";
 import { claimNext, type GivenClaim, releaseUnknown, tenureOf } from "./claim-next.ts";
 import type { StoredClaimParts } from "./stored-claim-host.ts";
 
@@ -30,7 +31,7 @@ interface WaitOptions {
   readonly authorizeAgain: () => Promise<void>;
 }
 
-/** How often a waiting request looks by itself. */
+/** How often a waiting request looks by itself, into the store. */
 const LOOK_MS = 5_000;
 
 /**
@@ -39,7 +40,7 @@ const LOOK_MS = 5_000;
  * this one lost its connection, may be executed.
  */
 export async function waitForClaim(
-  parts: StoredClaimParts & { readonly tickets: Pick<TicketBell, "rung"> },
+  parts: StoredClaimParts & { readonly tickets: Pick<TicketBoard, "list" | "listStored" | "rung"> },
   principal: Pick<Principal, "actor" | "credential" | "account" | "projects" | "pool">,
   request: ClaimRequest,
   { gone, stopping, authorizeAgain }: WaitOptions,
@@ -51,22 +52,32 @@ export async function waitForClaim(
   const over = new AbortController();
   using _end = clock.after(seconds * 1_000, () => over.abort());
   const waiting = AbortSignal.any([gone, stopping, over.signal]);
-  for (let isFirst = true; !gone.aborted; isFirst = false) {
+  // The board may lack what the store has, which is therefore listed by the first look and where nothing rang for a while.
+  let listsStore = true;
+  while (!gone.aborted) {
     const look = new AbortController();
     const rung = tickets.rung(AbortSignal.any([waiting, look.signal]));
     try {
       const tenure = await tenureOf(parts, principal, request);
-      if (isFirst) await releaseUnknown(parts, tenure, { running, request: number });
       const sinceMs = clock.monotonicMs() - receivedMs;
       const endedAgo = new Map(ended.map((one) => [one.run, one.ago_ms + sinceMs]));
-      const known = { endedAgo, background, request: number };
-      const given = await claimNext(parts, principal, tenure, known);
+      const known = { endedAgo, background, request: number, tried: new Set<string>() };
+      const choose = async (listed: readonly ListedTicket[]): Promise<GivenClaim | undefined> => {
+        const isAny = await releaseUnknown(parts, listed, tenure, { running, request: number });
+        const present = isAny ? await tickets.listStored() : listed;
+        return claimNext(parts, principal, tenure, { ...known, tickets: present });
+      };
+      let given = await choose(await tickets.list());
+      if (given === undefined && listsStore) given = await choose(await tickets.listStored());
       if (given !== undefined && gone.aborted) return await takeBack(parts, given);
       if (given !== undefined) return given;
       if (waiting.aborted || seconds === 0) return undefined;
-      await Promise.race([
-        rung,
-        sleep(clock, LOOK_MS, AbortSignal.any([waiting, look.signal])).catch(() => undefined),
+      listsStore = await Promise.race([
+        rung.then(() => false),
+        sleep(clock, LOOK_MS, AbortSignal.any([waiting, look.signal])).then(
+          () => true,
+          () => false,
+        ),
       ]);
     } finally {
       look.abort();

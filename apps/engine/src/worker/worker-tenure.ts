@@ -5,7 +5,6 @@ import type { Lease, LeaseTiming } from "@stackwright/storage/lease";
 import { mayReact, type ServerClock } from "../clock/server-clock.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { RUN_KIND, runOfTicket, runPlace } from "../domain/run-places.ts";
-import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { DriftMirror } from "../drift/drift-index.ts";
 import { fireDriftChecks } from "../drift/fire-drift-checks.ts";
 import type { WorkerObserver } from "../metrics/run-metrics.ts";
@@ -25,6 +24,7 @@ import { releaseClaim } from "../queue/release.ts";
 import { digestOfRunToken } from "../queue/run-token.ts";
 import { ServedProjects } from "../queue/served-projects.ts";
 import { listTickets, sweepQueues } from "../queue/sweep.ts";
+import type { TicketBoard } from "../queue/ticket-board.ts";
 import { idOf } from "../queue/transaction.ts";
 import { fireSchedules } from "../schedule/fire-schedules.ts";
 import { traceIdOf } from "../span/trace-context.ts";
@@ -38,6 +38,8 @@ import { RunningSteps } from "./running-steps.ts";
 import { accessOf, type StoredClaimParts, storedClaimHost } from "./stored-claim-host.ts";
 
 export interface TenureParts extends ExecuteClaimParts, StoredClaimParts {
+  /** Where the next step is chosen. Its owner closes it after the worker. */
+  readonly tickets: Pick<TicketBoard, "list" | "listStored" | "rung">;
   readonly grants: RunGrants;
   /** Where executors reach the store. */
   readonly socketPath: string | undefined;
@@ -56,6 +58,8 @@ export interface TenureParts extends ExecuteClaimParts, StoredClaimParts {
   /** What is known of the clock of the server. One that is wrong does nothing that is due by the time. @default it is right */
   readonly serverClock?: ServerClock | undefined;
 }
+
+const SWEEP_MS = 10_000;
 
 /** How long a step that is left to other servers is not looked at again. */
 const LEFT_MS = 30_000;
@@ -78,6 +82,10 @@ export class Tenure {
   readonly #servers: LiveServers;
   readonly #served: ServedProjects;
   #bell = Promise.withResolvers<void>();
+  /** When the tickets of the store were listed last. */
+  #listedAt = Number.NEGATIVE_INFINITY;
+  /** Whether since then a claim may have been stored here that has no execution. */
+  #isUnsure = false;
   #drift: DriftMirror | undefined;
   #loops: Promise<unknown> = Promise.resolve();
   #closing: Promise<void> | undefined;
@@ -114,7 +122,7 @@ export class Tenure {
       this.#loop(),
       this.#drift.done,
       this.#parts.serverClock?.follow?.({ id: this.id, guard: this.#lease.guard }, signal),
-      listen(this.#parts, SERVER_KINDS.ticket.type, wake, signal),
+      this.#follow(signal),
       listen(this.#parts, RUN_KIND.type, wake, signal),
     ]);
   }
@@ -153,7 +161,7 @@ export class Tenure {
 
   async #loop(): Promise<void> {
     const { signal } = this.#ending;
-    const { clock, logger, random, sweepMs = 10_000 } = this.#parts;
+    const { clock, logger, random, sweepMs = SWEEP_MS } = this.#parts;
     let sweptAt = Number.NEGATIVE_INFINITY;
     let checkedAt = Number.NEGATIVE_INFINITY;
     while (!signal.aborted) {
@@ -179,6 +187,7 @@ export class Tenure {
         await this.#turn();
       } catch (error) {
         if (signal.aborted) return;
+        this.#isUnsure = true;
         logger.warn({ err: error }, "the worker could not look for tickets and tries again");
       }
       const pause = new AbortController();
@@ -196,16 +205,18 @@ export class Tenure {
     return mayReact(this.#parts.serverClock);
   }
 
-  async #turn(): Promise<void> {
-    const { signal } = this.#ending;
-    const { clock } = this.#parts;
-    const tickets = await listTickets(this.#parts, { signal });
-    this.#served.observe(tickets);
-    for (const one of tickets) {
-      const { worker } = one.ticket.claim ?? {};
-      if (worker === this.id) await this.#releaseIdle(one);
-      else if (worker !== undefined) this.#watchOver(worker);
+  /** Looks again when a ticket was written that no worker has. */
+  async #follow(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#parts.tickets.rung(signal);
+      this.wake();
     }
+  }
+
+  async #turn(): Promise<void> {
+    const { clock } = this.#parts;
+    const tickets = await this.#listTickets();
+    this.#served.observe(tickets);
     await this.#passCancels();
     const now = clock.monotonicMs();
     for (const [run, endedAt] of this.#endedAt) {
@@ -222,6 +233,26 @@ export class Tenure {
     }
   }
 
+  /**
+   * The tickets to choose from: those of the board, and of the store as often as everything is looked through, when claims
+   * without an execution are released and other workers with claims begin to be watched.
+   */
+  async #listTickets(): Promise<readonly ListedTicket[]> {
+    const { signal } = this.#ending;
+    const { clock, tickets: board, sweepMs = SWEEP_MS } = this.#parts;
+    const nowMs = clock.monotonicMs();
+    if (!this.#isUnsure && nowMs - this.#listedAt < sweepMs) return board.list({ signal });
+    this.#isUnsure = false;
+    const tickets = await board.listStored({ signal });
+    this.#listedAt = nowMs;
+    for (const one of tickets) {
+      const { worker } = one.ticket.claim ?? {};
+      if (worker === this.id) await this.#releaseIdle(one);
+      else if (worker !== undefined) this.#watchOver(worker);
+    }
+    return tickets;
+  }
+
   /** Claims the first ticket that can be claimed and was not tried, unless another worker was faster; undefined where there is none, or no room. */
   async #claimFirst(
     tickets: readonly ListedTicket[],
@@ -231,6 +262,7 @@ export class Tenure {
     const { signal } = this.#ending;
     const { clock, logger } = this.#parts;
     const capacity = this.#capacity;
+    if (this.#running.size >= capacity) return undefined;
     for (const one of orderTickets(tickets, clock.wallMs(), "", this.#served)) {
       if (signal.aborted || this.#running.size >= capacity) return undefined;
       const { run, attempts, background } = one.ticket;
@@ -327,7 +359,9 @@ export class Tenure {
       try {
         const isEnded = await executeClaim(this.#parts, executed, host, onStart);
         over?.(isEnded ? "ended" : lost.aborted ? "lost" : "failed");
+        if (!isEnded) this.#isUnsure = true;
       } catch (error) {
+        this.#isUnsure = true;
         over?.(lost.aborted ? "lost" : "failed");
         logger.error({ run: ticket.run, traceId, err: error }, "the execution of a step failed");
       } finally {

@@ -3,7 +3,7 @@ import type { NamedStack, StackReference, StoredKeys } from "@stackwright/core";
 import { createChance, MemoryBlobs } from "@stackwright/core/testing";
 import { createUlidGenerator } from "@stackwright/storage";
 import type { PolicyRunner } from "../../policy/policy-runner.ts";
-import { TicketBell } from "../../queue/ticket-bell.ts";
+import { TicketBoard } from "../../queue/ticket-board.ts";
 import type { TransactionParts } from "../../queue/transaction.ts";
 import { beginTenure, type WorkerParts } from "../../worker/begin-tenure.ts";
 import { RunGrants } from "../../worker/run-grants.ts";
@@ -41,7 +41,7 @@ export class SimServer {
   readonly executor: SimExecutor;
   readonly parts: TransactionParts & { readonly storage: SimStore };
   /** For what remote workers ask of it. */
-  readonly claims: StoredClaimParts & { readonly tickets: TicketBell };
+  readonly claims: StoredClaimParts & { readonly tickets: TicketBoard };
   readonly #stopping = new AbortController();
   readonly #tenures: SimTenures;
 
@@ -56,8 +56,10 @@ export class SimServer {
       randomBytes: (count) => chance.bytes(count),
     });
     this.parts = { storage: store, clock, token, random: () => chance.next() };
+    const tickets = new TicketBoard({ storage: store, clock, logger: silentLogger });
     const worker: WorkerParts = {
       ...this.parts,
+      tickets,
       executor,
       capacity,
       logger: silentLogger,
@@ -73,7 +75,7 @@ export class SimServer {
         Promise.resolve([{ name: planDigest, value: "" }]),
       stackOf: async (stack) => Promise.resolve(stackOf(stack)),
     };
-    this.claims = { ...worker, tickets: new TicketBell(worker) };
+    this.claims = { ...worker, tickets };
     this.#tenures = new SimTenures(async (signal) => beginTenure(worker, signal), clock);
   }
 

@@ -7,6 +7,8 @@ import type { Commit } from "./sim-store.ts";
 /** How long one who lists tickets needs until it has claimed one of them; calls of slow processes take longer. */
 const PATIENCE_MS = 1_000;
 const PATIENCE_CALLS = 50;
+/** Within this time a worker lists the tickets of the store, which its watch may have missed. */
+const LISTED_MS = 12_500;
 /** A ticket that has waited for so long counts as one class higher. */
 const PROMOTED_MS = 600_000;
 /** Clocks of simulated machines differ by less. */
@@ -146,6 +148,7 @@ export class TicketRules {
   #checkOrder(taken: RunTicket, { atMs, process, isLate }: Commit): void {
     const patience = PATIENCE_MS + PATIENCE_CALLS * process.delayMs;
     const isOld = (sinceMs: number): boolean => atMs - sinceMs > patience;
+    const isKnown = (sinceMs: number): boolean => atMs - sinceMs > patience + LISTED_MS;
     if (isLate || !isOld(process.disturbedAt) || !isOld(this.#heldUpAt)) return;
     const counts = (stack: string) =>
       this.#claims.get(this.#records.projectOf(stack)) ?? {
@@ -154,7 +157,7 @@ export class TicketRules {
       };
     for (const ticket of this.#records.tickets.rows.values()) {
       if (ticket.claim !== undefined || ticket.attempts > 0 || this.#isBackground(ticket)) continue;
-      if (!isOld(this.#freeSince.get(ticket.run) ?? atMs)) continue;
+      if (!isKnown(this.#freeSince.get(ticket.run) ?? atMs)) continue;
       if (process.clock.wallMs() - Number(taken.createdAtMs) > PROMOTED_MS / 2) continue;
       if (isOn(this.#records.locks.rows.get(ticket.stack), Number.NEGATIVE_INFINITY)) continue;
       if (ticket.step === Step.STEP_APPLY && this.#records.freezes.rows.size > 0) continue;
@@ -166,7 +169,7 @@ export class TicketRules {
         this.#records.fail(10, `${what} of a later class`);
       if (this.#classOf(ticket) !== this.#classOf(taken)) continue;
       const [own, other] = [counts(ticket.stack), counts(taken.stack)];
-      if (isOld(own.sinceMs) && isOld(other.sinceMs) && own.count < other.count)
+      if (isKnown(own.sinceMs) && isKnown(other.sinceMs) && own.count < other.count)
         this.#records.fail(10, `${what} of a project that has more`);
     }
   }

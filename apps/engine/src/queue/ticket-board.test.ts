@@ -1,0 +1,168 @@
+import { silentLogger } from "@stackwright/base/logger";
+import { Run_Mode } from "@stackwright/proto/stackwright";
+import { createMemoryStorage } from "@stackwright/storage/memory";
+import { DelegatingStorage } from "@stackwright/storage/testing";
+import { expect, it, onTestFinished } from "vitest";
+import { ticketPlace } from "../domain/run-places.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { createRunFixture } from "../testing/run-fixture.ts";
+import { silentWatches } from "../testing/silent-watches.ts";
+import { cancelRun } from "./cancel.ts";
+import type { ListedTicket } from "./choose-ticket.ts";
+import { claimTicket } from "./claim.ts";
+import { listTickets } from "./sweep.ts";
+import { TicketBoard } from "./ticket-board.ts";
+import { idOf } from "./transaction.ts";
+
+/** Counts lists of tickets. */
+class CountedLists extends DelegatingStorage {
+  lists = 0;
+
+  override async list(...given: Parameters<DelegatingStorage["list"]>) {
+    if (given[1].kind === "RunTicket") this.lists += 1;
+    return super.list(...given);
+  }
+}
+
+function start(wrap: (storage: CountedLists) => DelegatingStorage | CountedLists = (one) => one) {
+  const storage = new CountedLists(createMemoryStorage());
+  const fixture = createRunFixture(wrap(storage));
+  const board = new TicketBoard({ ...fixture.parts, logger: silentLogger });
+  onTestFinished(async () => board[Symbol.asyncDispose]());
+  const enqueue = async (name: string) =>
+    fixture.enqueue(await fixture.stack(name), name, Run_Mode.MODE_PLAN_ONLY);
+  return { ...fixture, storage, board, enqueue };
+}
+
+/** Tickets by their names, each with whether it is claimed. */
+function shown(tickets: readonly ListedTicket[]): readonly string[] {
+  return tickets
+    .map(({ id, ticket }) => `${id.name} ${ticket.claim === undefined ? "free" : "claimed"}`)
+    .toSorted((a, b) => (a < b ? -1 : 1));
+}
+
+it("has what the store has after each change, and reads nothing from it", async () => {
+  const { storage, parts, board, enqueue, worker } = start();
+  const one = await enqueue("one");
+  const two = await enqueue("two");
+  const agrees = async (): Promise<void> =>
+    expect
+      .poll(async () => shown(await board.list()))
+      .toEqual(shown(await listTickets({ ...parts, logger: silentLogger })));
+  await agrees();
+  await claimTicket(parts, idOf(SERVER_KINDS.ticket, ticketPlace(one)), await worker("w"), "t");
+  await agrees();
+  await cancelRun(parts, two, { actor: "ann" });
+  await agrees();
+  expect(shown(await board.list())).toEqual([`${ticketPlace(one).name} claimed`]);
+  storage.lists = 0;
+  await board.list();
+  expect(storage.lists).toBe(0);
+});
+
+it("rings for a ticket that no worker has, and not for a claim", async () => {
+  const { parts, board, enqueue, worker } = start();
+  const signal = AbortSignal.timeout(10_000);
+  const rung = board.rung(signal);
+  const one = await enqueue("one");
+  await rung;
+  await expect.poll(async () => (await board.list()).length).toBe(1);
+  const again = new AbortController();
+  let rings = 0;
+  const next = board.rung(again.signal).then(() => {
+    rings += 1;
+    return rings;
+  });
+  await claimTicket(parts, idOf(SERVER_KINDS.ticket, ticketPlace(one)), await worker("w"), "t");
+  await expect.poll(async () => (await board.list())[0]?.ticket.claim).toBeDefined();
+  expect(rings).toBe(0);
+  await enqueue("two");
+  await next;
+  expect(signal.aborted).toBe(false);
+});
+
+it("has the tickets of the store while its watch says nothing", async () => {
+  const { storage, board, enqueue } = start(
+    (one) => silentWatches(one) as unknown as DelegatingStorage,
+  );
+  const one = await enqueue("one");
+  expect(shown(await board.list())).toEqual([`${ticketPlace(one).name} free`]);
+  expect(storage.lists).toBe(1);
+});
+
+it("leaves a damaged ticket out, and has the others", async () => {
+  const { board, enqueue, damage } = start();
+  const one = await enqueue("one");
+  const two = await enqueue("two");
+  await expect.poll(async () => (await board.list()).length).toBe(2);
+  await damage(SERVER_KINDS.ticket, ticketPlace(one));
+  await expect
+    .poll(async () => shown(await board.list()))
+    .toEqual([`${ticketPlace(two).name} free`]);
+});
+
+/** A store whose watches lose everything while `isDeaf`, and whose lists of tickets wait for `hold`. */
+class Unreliable extends CountedLists {
+  isDeaf = false;
+  hold: Promise<void> = Promise.resolve();
+
+  override async watchList(...given: Parameters<DelegatingStorage["watchList"]>) {
+    const watch = await super.watchList(...given);
+    const next = watch.next.bind(watch);
+    watch.next = async (options) => {
+      for (;;) {
+        const event = await next(options);
+        if (!this.isDeaf) return event;
+      }
+    };
+    return watch;
+  }
+
+  override async list(...given: Parameters<DelegatingStorage["list"]>) {
+    const found = await super.list(...given);
+    if (given[1].kind === "RunTicket") await this.hold;
+    return found;
+  }
+}
+
+async function startUnreliable() {
+  const storage = new Unreliable(createMemoryStorage());
+  const fixture = createRunFixture(storage);
+  const board = new TicketBoard({ ...fixture.parts, logger: silentLogger });
+  onTestFinished(async () => board[Symbol.asyncDispose]());
+  const enqueue = async (name: string) =>
+    fixture.enqueue(await fixture.stack(name), name, Run_Mode.MODE_PLAN_ONLY);
+  const one = await enqueue("one");
+  await expect.poll(async () => (await board.list()).length).toBe(1);
+  return { ...fixture, storage, board, enqueue, one };
+}
+
+it("learns from a list of the store what its watch lost, and rings for it", async () => {
+  const { storage, parts, board, enqueue, one } = await startUnreliable();
+  storage.isDeaf = true;
+  await cancelRun(parts, one, { actor: "ann" });
+  const two = await enqueue("two");
+  expect(shown(await board.list())).toEqual([`${ticketPlace(one).name} free`]);
+  const rung = board.rung(AbortSignal.timeout(10_000));
+  const listed = await board.listStored();
+  expect(shown(listed)).toEqual([`${ticketPlace(two).name} free`]);
+  expect(shown(await board.list())).toEqual(shown(listed));
+  await rung;
+});
+
+it("keeps what its watch said while the store was listed", async () => {
+  const { storage, parts, board, enqueue, one } = await startUnreliable();
+  const held = Promise.withResolvers<void>();
+  storage.hold = held.promise;
+  const before = storage.lists;
+  const listing = board.listStored();
+  await expect.poll(() => storage.lists).toBe(before + 1);
+  await cancelRun(parts, one, { actor: "ann" });
+  const two = await enqueue("two");
+  const present = [`${ticketPlace(two).name} free`];
+  await expect.poll(async () => shown(await board.list())).toEqual(present);
+  held.resolve();
+  // It was read before both changes.
+  expect(shown(await listing)).toEqual([`${ticketPlace(one).name} free`]);
+  expect(shown(await board.list())).toEqual(present);
+});
