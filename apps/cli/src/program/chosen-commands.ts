@@ -1,8 +1,10 @@
+import { defineModuleCommands } from "./module-commands.ts";
 import type { DefineCommands } from "./program.ts";
 import { defineProjectCommands } from "./project-commands.ts";
 import { defineRunCommands } from "./run-commands.ts";
 
 const RUN: readonly DefineCommands[] = [({ define, run }) => defineRunCommands(define, run)];
+const MODULES: readonly DefineCommands[] = [({ define, run }) => defineModuleCommands(define, run)];
 const PROJECT: readonly DefineCommands[] = [
   ({ define, run }) => defineProjectCommands(define, run),
 ];
@@ -13,6 +15,7 @@ const PROJECT: readonly DefineCommands[] = [
  */
 export const OFTEN_USED: ReadonlyMap<string, readonly DefineCommands[]> = new Map([
   ...["plan", "up", "apply", "destroy", "refresh", "import"].map((name) => [name, RUN] as const),
+  ...["init", "get"].map((name) => [name, MODULES] as const),
   ...["version", "validate", "fmt", "console", "graph"].map((name) => [name, PROJECT] as const),
 ]);
 

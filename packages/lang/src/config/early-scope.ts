@@ -40,7 +40,7 @@ export class EarlyScope {
   readonly #config: ModuleConfig;
   readonly #place: EarlyPlace;
   readonly #values: EarlyValues;
-  readonly #scope: ModuleScope;
+  #module: ModuleScope | undefined;
   readonly #variables = new Map<string, Value>();
   #given: ReadonlyMap<string, Value> | undefined;
   #arguments: ReadonlyMap<string, ContentAttribute> | undefined;
@@ -49,7 +49,16 @@ export class EarlyScope {
     this.#config = config;
     this.#place = place;
     this.#values = values;
-    const { files, folder } = place;
+  }
+
+  /** Made when it is needed: most modules have nothing to evaluate early. */
+  get #scope(): ModuleScope {
+    this.#module ??= this.#createScope();
+    return this.#module;
+  }
+
+  #createScope(): ModuleScope {
+    const { files, folder } = this.#place;
     const functions = createFunctionTable(STANDARD_FUNCTIONS, {
       files,
       maxStringLength: MAX_STRING_LENGTH,
@@ -60,9 +69,9 @@ export class EarlyScope {
       module: () => undefined,
       folder,
       workingDirectory: files.machine?.workingDirectory,
-      workspace: values.workspace ?? "default",
+      workspace: this.#values.workspace ?? "default",
     };
-    this.#scope = createModuleScope(config, source, functions);
+    return createModuleScope(this.#config, source, functions);
   }
 
   /**
