@@ -47,6 +47,21 @@ describe("a lease", () => {
     });
   });
 
+  test("is released where another one was made in its place", async () => {
+    const { storage, worker } = setUp();
+    const first = await hold(worker("one").tryAcquire(NAME));
+    const { id, version } = await storage.read("strong", fenceResourceId(NAME));
+    await storage.deleteCAS(id, version);
+    const heartbeat = await storage.read("strong", heartbeatId(NAME));
+    await storage.deleteCAS(heartbeat.id, heartbeat.version);
+    const second = await hold(worker("two").tryAcquire(NAME));
+    await first.release();
+    expect(fenceHolderOf(await storage.read("strong", fenceResourceId(NAME)))).toEqual(
+      second.tenure,
+    );
+    await second.release();
+  });
+
   test("lets one of several win", async () => {
     const { worker } = setUp();
     const takers = ["a", "b", "c", "d"].map((owner) => worker(owner).tryAcquire(NAME));

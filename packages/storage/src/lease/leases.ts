@@ -257,9 +257,10 @@ class HeldLease implements Lease {
     try {
       await storage.writeCAS(fenceResource(this.name, this.#fence, free, token()));
     } catch (error) {
-      // Another owner has it, or can have it when the time to live is over.
+      // Another owner has it, also one that was made in place of this one, or can have it when the time to live is over.
       const { code } = StorageError.from(error);
-      if (code !== "STORAGE_CAS_FAILURE" && code !== "STORAGE_INCONSISTENT") throw error;
+      const isOver = code === "STORAGE_CAS_FAILURE" || code === "STORAGE_WRONG_UID";
+      if (!isOver && code !== "STORAGE_INCONSISTENT") throw error;
     }
   }
 }
