@@ -6,7 +6,7 @@ import { Run_Mode } from "@stackwright/proto/stackwright";
 import { readStored } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { describe, expect, it } from "vitest";
-import { stackPlace } from "../domain/run-places.ts";
+import { FENCE_KIND, stackPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { cancelRun } from "../queue/cancel.ts";
 import { readQueue } from "../queue/stack-queue.ts";
@@ -91,6 +91,12 @@ async function start() {
     },
     /** A command takes the stack, and has written nothing yet. */
     take: async () => fixture.fence(stack.reference, "command"),
+    /** The same while the removal, which stood still for too long, believes to have it. */
+    steal: async () =>
+      transact(parts, async (tx) => {
+        const fence = await tx.get(FENCE_KIND, stackPlace(stack.reference));
+        tx.update(fence, { owner: "command", epoch: fence.message.epoch + 1n });
+      }),
     current: async () => findCurrentVersion(storage, stack.reference),
     versions: async () => listStateVersions(storage, stack.reference),
   };
@@ -121,6 +127,16 @@ describe("the removal of a workspace", () => {
     const { remove, during, take, directory, stack } = await start();
     during(take);
     await expect(remove(false)).rejects.toMatchObject({
+      code: "conflict",
+      message: "a command writes the state of the stack",
+    });
+    expect((await directory.find("acme", "one"))?.stack).toEqual(stack);
+  });
+
+  it("leaves a stack that a command takes from it, also by force", async () => {
+    const { remove, during, steal, directory, stack } = await start();
+    during(steal);
+    await expect(remove(true)).rejects.toMatchObject({
       code: "conflict",
       message: "a command writes the state of the stack",
     });

@@ -2,6 +2,7 @@ import {
   createStackStates,
   isEnded,
   type NamedStack,
+  type StackLock,
   type StackReference,
 } from "@stackwright/core";
 import { Fence } from "@stackwright/proto/stackwright";
@@ -70,7 +71,7 @@ export async function removeWorkspaceNames(
   await using hold = needsHold ? await holdState(parts, stack, actor) : undefined;
   return await transact(parts, async (tx) => {
     const isFirst = await removeFirst(parts, tx, workspace, removal);
-    if (isFirst && hold === undefined) await passFence(tx, stack.reference);
+    if (isFirst) await passFence(tx, stack.reference, hold);
     return isFirst;
   });
 }
@@ -111,10 +112,19 @@ async function isTaken({ storage }: TransactionParts, stack: StackReference): Pr
   return found !== undefined && decodeRecord(FENCE_KIND, found).owner !== "";
 }
 
-/** Writes the fence of a stack as it is, which fails in the moment in which somebody takes it. `conflict` where somebody has it. */
-async function passFence(tx: Transaction, stack: StackReference): Promise<void> {
+/**
+ * Writes the fence of a stack as it is, which fails in the moment in which somebody takes it. `conflict` where somebody has it: also in place of
+ * this removal, which may have stood still until its hold was over.
+ */
+async function passFence(
+  tx: Transaction,
+  stack: StackReference,
+  hold: Pick<StackLock, "epoch"> | undefined,
+): Promise<void> {
   const fence = await tx.findOrNew(FENCE_KIND, stackPlace(stack), () => Fence.create());
-  if (fence.message.owner !== "") throw writtenByCommand();
+  const { owner, epoch } = fence.message;
+  const isFree = hold === undefined ? owner === "" : owner !== "" && epoch === hold.epoch;
+  if (!isFree) throw writtenByCommand();
   tx.update(fence, {});
 }
 
