@@ -35,6 +35,13 @@ const NEXT: ReadonlyMap<S, readonly S[]> = new Map([
 /** Ends of a run with which its set goes on. */
 const GOOD: ReadonlySet<P> = new Set([P.PHASE_APPLIED, P.PHASE_NO_CHANGES, P.PHASE_PLAN_FINISHED]);
 
+/** Ends of a run whose plan waited for an approval. */
+const GIVEN_UP: ReadonlySet<P> = new Set([
+  P.PHASE_CANCELED,
+  P.PHASE_DISCARDED,
+  P.PHASE_SUPERSEDED,
+]);
+
 /** Sets of plans and what becomes of their runs: rules 17 to 19 of `RunModel`. */
 export class SetRules {
   readonly #records: RunRecords;
@@ -127,6 +134,8 @@ export class SetRules {
   /** What is approved is all plans of the set. */
   #show(set: PlanSet, what: string): void {
     const runs = this.#runsOf(set);
+    // One may be given up in the very moment in which its set is shown, as it may in the next one: the set, of which nothing was shown then, ends.
+    if (runs.some(({ phase, planDigest }) => GIVEN_UP.has(phase) && planDigest !== "")) return;
     const isWhole =
       runs.length === set.members.length &&
       runs.every(({ phase }) => phase === P.PHASE_AWAITING_APPROVAL || GOOD.has(phase));
