@@ -9,6 +9,7 @@ import {
   RunTicket,
   RunTicket_Step,
   Schedule,
+  StackDeletion,
   StackOutputs,
   StackQueue,
 } from "@stackwright/proto/stackwright";
@@ -67,9 +68,8 @@ const blindTo =
       isRequest === (whose === "requests") ? changed(resource, kind, codec, change) : resource,
   });
 
-/** What is held up is not seen, nor is that it is held up looked at again in the moment of the write. */
-const ignoring = (kind: string) => (): RunSabotage => ({
-  hidden: (id, isRequest) => !isRequest && id.type.kind === kind,
+/** What is read of a kind may be another one by the moment of the write. */
+const unguarded = (kind: string) => (): RunSabotage => ({
   alter: ({ operations, options }) => ({
     operations,
     options: {
@@ -77,6 +77,12 @@ const ignoring = (kind: string) => (): RunSabotage => ({
       guards: (options?.guards ?? []).filter(({ id }) => id.type.kind !== kind),
     },
   }),
+});
+
+/** What is held up is not seen, nor is that it is held up looked at again in the moment of the write. */
+const ignoring = (kind: string) => (): RunSabotage => ({
+  ...unguarded(kind)(),
+  hidden: (id, isRequest) => !isRequest && id.type.kind === kind,
 });
 
 const phaseIn =
@@ -106,7 +112,7 @@ export const BUGS: readonly (readonly [
   [
     "a run that leaves the queue and takes its successor along",
     [2],
-    2,
+    4,
     writing("StackQueue", StackQueue, (queue) => ({ ...queue, pending: queue.pending.slice(1) })),
   ],
   [
@@ -174,17 +180,17 @@ export const BUGS: readonly (readonly [
     },
   ],
   ["a claim past a lock", [5], 7, ignoring("StackLock")],
-  ["a claim past a freeze", [5], 18, ignoring("Freeze")],
+  ["a claim past a freeze", [5], 56, ignoring("Freeze")],
   [
     "a cancel that ends a run which a worker has",
     [5],
-    8,
+    12,
     blindTo("requests", "RunTicket", RunTicket, (ticket) => ({ ...ticket, claim: undefined })),
   ],
   [
     "a newer run that ends an approved one",
     [1],
-    40,
+    51,
     blindTo("requests", "Run", Run, (run) =>
       run.phase === Run_Phase.PHASE_APPROVED
         ? { ...run, phase: Run_Phase.PHASE_AWAITING_APPROVAL }
@@ -272,7 +278,7 @@ export const BUGS: readonly (readonly [
   [
     "a worker that takes applies last",
     [10],
-    8,
+    19,
     blindTo("workers", "RunTicket", RunTicket, (ticket) => ({
       ...ticket,
       background: ticket.background || ticket.step === RunTicket_Step.STEP_APPLY,
@@ -308,7 +314,7 @@ export const BUGS: readonly (readonly [
   [
     "a schedule that requests its run before the time",
     [13],
-    31,
+    37,
     blindTo("workers", "Schedule", Schedule, (schedule) => ({
       ...schedule,
       nextAtMs: schedule.nextAtMs === 0n ? 0n : schedule.nextAtMs - 30_000n,
@@ -338,7 +344,7 @@ export const BUGS: readonly (readonly [
   [
     "a trigger that requests a run while one waits",
     [14],
-    51,
+    79,
     blindTo("workers", "Run", Run, (run) => ({ ...run, cause: "" })),
   ],
   [
@@ -360,7 +366,7 @@ export const BUGS: readonly (readonly [
   [
     "an approved run that ended with its time, which a worker applies all the same",
     [20],
-    69,
+    138,
     () => ({
       ...forgetting(
         (one, { operations }) =>
@@ -439,7 +445,7 @@ export const BUGS: readonly (readonly [
   [
     "a plan that waits for another one, and is not made once that is there",
     [3, 12],
-    17,
+    14,
     forgetting(
       (one, { operations }) =>
         one.kind === "write" &&
@@ -473,6 +479,74 @@ export const BUGS: readonly (readonly [
         ? { ...set, phase: PlanSet_Phase.PHASE_PLANNING, settled: false }
         : set,
     ),
+  ],
+  [
+    "a stack that is deleted while it has runs",
+    [21],
+    6,
+    blindTo("requests", "StackQueue", StackQueue, (queue) => ({
+      ...queue,
+      current: "",
+      pending: [],
+    })),
+  ],
+  [
+    "a run that is requested in the moment in which its stack is deleted",
+    [21],
+    5,
+    unguarded("Stack"),
+  ],
+  [
+    "a stack that is deleted past a lock",
+    [21],
+    6,
+    () => ({
+      ...unguarded("StackLock")(),
+      hidden: (id, isRequest) => isRequest && id.type.kind === "StackLock",
+    }),
+  ],
+  [
+    "a deletion of which there is no record",
+    [21],
+    5,
+    forgetting((one) => one.kind === "write" && kindOf(one) === "StackDeletion"),
+  ],
+  [
+    "a deletion that is taken for finished before it is",
+    [21],
+    7,
+    writing("StackDeletion", StackDeletion, (deletion) => ({
+      ...deletion,
+      removedAtMs: deletion.removedAtMs === 0n ? deletion.atMs : deletion.removedAtMs,
+    })),
+  ],
+  [
+    "a deletion that does not wait for late writes",
+    [21],
+    5,
+    () => ({
+      alter: ({ operations, options }) => ({
+        options,
+        operations: operations.map((one) => {
+          if (one.kind === "delete" || kindOf(one) !== "StackDeletion") return one;
+          const { id, version, data } = one.resource;
+          const { removedAtMs } = StackDeletion.decode(data?.value ?? new Uint8Array());
+          return removedAtMs === 0n ? one : { kind: "delete" as const, id, version };
+        }),
+      }),
+    }),
+  ],
+  [
+    "a trigger that follows a stack which was deleted",
+    [14, 21],
+    5,
+    forgetting((one) => one.kind === "delete" && kindOf(one) === "RunTrigger"),
+  ],
+  [
+    "logs that are kept of a stack which was deleted",
+    [21],
+    7,
+    forgetting((one) => one.kind === "delete" && kindOf(one) === "RunLogSegment"),
   ],
 ];
 

@@ -8,6 +8,7 @@ import {
   RunTicket_Step as Step,
 } from "@stackwright/proto/stackwright";
 import { AutomaticRules } from "./automatic-rules.ts";
+import { DeletionRules } from "./deletion-rules.ts";
 import { EXPIRED, ExpiryRules, limitOf } from "./expiry-rules.ts";
 import { checkLog } from "./log-rule.ts";
 import { PlanRules } from "./plan-rules.ts";
@@ -51,6 +52,8 @@ const ATTEMPTS = 3;
  * 19. They are applied one after the other while the set is; it ends as its runs do, or they end as it does.
  * 20. What is not approved within the time of its project, or not begun while its approvals count, ends a minute later and not before, and never while a
  *     worker has it; nothing of it is applied afterwards.
+ * 21. A stack is deleted by a request, while no run of it is open and no lock is on it; nothing of it runs afterwards, and all that was of it goes, an
+ *     hour later also what was written late.
  */
 export class RunModel {
   readonly records: RunRecords;
@@ -60,6 +63,7 @@ export class RunModel {
   readonly #stages: StageRules;
   readonly #sets: SetRules;
   readonly #expiry: ExpiryRules;
+  readonly deletions: DeletionRules;
   /** Newest epoch under which something was applied, by stack. */
   readonly #epochs = new Map<string, bigint>();
 
@@ -70,6 +74,7 @@ export class RunModel {
     this.#automatic = new AutomaticRules(records);
     this.#stages = new StageRules(records);
     this.#expiry = new ExpiryRules(records);
+    this.deletions = new DeletionRules(records);
     this.#sets = new SetRules(records, this.#expiry);
   }
 
@@ -90,6 +95,11 @@ export class RunModel {
     const schedules = new Map(this.records.schedules.rows);
     const triggers = new Map(this.records.triggers.rows);
     const sets = new Map(this.records.sets.rows);
+    const rest = {
+      stacks: new Map(this.records.stacks.rows),
+      heads: new Map(this.records.heads.rows),
+      deletions: new Map(this.records.deletions.rows),
+    };
     const changed: (readonly [Run | undefined, Run])[] = [];
     const stacks = new Set<string>();
     let entries = 0;
@@ -102,8 +112,9 @@ export class RunModel {
           const before = this.records.runs.get(id);
           this.records.runTable.take(write);
           const after = this.records.runTable.rows.get(name);
-          if (after === undefined) this.records.fail(1, `the run ${id} was removed`);
-          else {
+          if (after === undefined) {
+            if (!this.deletions.isGone(stack)) this.records.fail(1, `the run ${id} was removed`);
+          } else {
             this.records.runs.set(id, after);
             changed.push([before, after]);
           }
@@ -122,7 +133,7 @@ export class RunModel {
           this.records.logs.take(write);
           break;
         case "RunLogSegment":
-          if (this.records.segments.rows.has(name))
+          if (resource !== undefined && this.records.segments.rows.has(name))
             this.records.fail(7, `the segment ${name} was written again`);
           this.records.segments.take(write);
           break;
@@ -158,12 +169,19 @@ export class RunModel {
           this.records.sets.take(write);
           this.records.runsOfSet(name).forEach(({ stack: of }) => stacks.add(of));
           break;
+        case "Stack":
+          this.records.stacks.take(write);
+          break;
+        case "StackDeletion":
+          this.records.deletions.take(write);
+          break;
         case "SimAudit":
           if (resource !== undefined) entries += 1;
           break;
         default:
       }
     }
+    this.deletions.check(commit, rest);
     this.#checkRequest(commit, entries);
     const made = changed.flatMap(([before, after]) => (before === undefined ? [after] : []));
     this.#automatic.check(commit, schedules, triggers, made);
@@ -183,6 +201,8 @@ export class RunModel {
     const run = this.records.runs.get(id);
     if (run === undefined) return this.records.fail(8, `${what}: there is no such run`);
     this.#expiry.made(run);
+    if (this.deletions.isGone(stack))
+      this.records.fail(21, `${what} is made, and its stack is gone`);
     if (run.phase !== P.PHASE_APPLYING)
       this.records.fail(8, `${what} is made while it is ${nameOf(run.phase)}`);
     if (this.records.queues.rows.get(stack)?.current !== id)
@@ -216,6 +236,7 @@ export class RunModel {
     this.#automatic.checkRest(nowMs);
     this.#expiry.checkRest(nowMs);
     this.#sets.checkRest();
+    this.deletions.checkRest();
     for (const run of this.records.runs.values()) {
       const reason = this.#reasonOf(run, nowMs);
       if (reason === undefined) {
@@ -266,6 +287,8 @@ export class RunModel {
 
   #checkRequest({ request: id, writes, process }: Commit, entries: number): void {
     const request = id === undefined ? undefined : this.records.requests.get(id);
+    // The lease that keeps others from the state of a stack while it is deleted.
+    if (writes.every(({ kind }) => kind === "Fence" || kind === "Heartbeat")) return;
     if (request === undefined) {
       if (entries > 0)
         this.records.fail(9, `${process.name} writes an audit entry without a request`);
@@ -453,6 +476,7 @@ export class RunModel {
   }
 
   #checkStack(stack: string): void {
+    if (this.deletions.isGone(stack)) return;
     const runs = this.records.runsOf(stack);
     const open = runs.filter(({ phase }) => !ENDS.has(phase));
     const waiting = open.filter((run) => !isPlanOnly(run)).map(({ id }) => id);

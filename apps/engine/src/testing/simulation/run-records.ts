@@ -10,12 +10,15 @@ import {
   RunTicket,
   RunTrigger,
   Schedule,
+  Stack,
+  StackDeletion,
   StackHead,
   StackLock,
   StackOutputs,
   StackQueue,
 } from "@stackwright/proto/stackwright";
 import { type StorageBackend, WILDCARD } from "@stackwright/storage";
+import { STACK_KIND } from "../../domain/run-places.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
 import type { SimRequest } from "./sim-request.ts";
 import type { CommittedWrite } from "./sim-store.ts";
@@ -62,6 +65,9 @@ export class RunRecords {
   readonly triggers = new Table(RunTrigger);
   readonly outputs = new Table(StackOutputs);
   readonly sets = new Table(PlanSet);
+  /** By their names, which no two stacks of a simulation share. */
+  readonly stacks = new Table(Stack);
+  readonly deletions = new Table(StackDeletion);
   /** What requested runs without a user, by run. */
   readonly sources = new Map<string, Schedule | RunTrigger>();
   readonly world: SimWorld;
@@ -84,6 +90,7 @@ export class RunRecords {
       [SERVER_KINDS.project, this.projects],
       [SERVER_KINDS.schedule, this.schedules],
       [SERVER_KINDS.trigger, this.triggers],
+      [STACK_KIND, this.stacks],
     ] as const) {
       for (const resource of await storage.list("strong", kind.type, ANYWHERE, "")) {
         const { name, tenancy } = resource.id;

@@ -36,11 +36,7 @@ const NEXT: ReadonlyMap<S, readonly S[]> = new Map([
 const GOOD: ReadonlySet<P> = new Set([P.PHASE_APPLIED, P.PHASE_NO_CHANGES, P.PHASE_PLAN_FINISHED]);
 
 /** Ends of a run whose plan waited for an approval. */
-const GIVEN_UP: ReadonlySet<P> = new Set([
-  P.PHASE_CANCELED,
-  P.PHASE_DISCARDED,
-  P.PHASE_SUPERSEDED,
-]);
+const GIVEN_UP: ReadonlySet<P> = new Set([P.PHASE_CANCELED, P.PHASE_DISCARDED, P.PHASE_SUPERSEDED]);
 
 /** Sets of plans and what becomes of their runs: rules 17 to 19 of `RunModel`. */
 export class SetRules {

@@ -21,7 +21,8 @@ export interface SimAction {
     | "set"
     | "approve-set"
     | "discard-set"
-    | "cancel-set";
+    | "cancel-set"
+    | "delete";
   readonly stack: number;
   readonly actor: "ann" | "bea" | "cem";
   /** Chooses among what the kind leaves open. */
@@ -181,8 +182,16 @@ const REQUEST_FAULTS = [
 /** How long users and faults are at work. */
 const BUSY_MS = 60_000;
 
+/** How much later than a deletion something else is asked for. */
+const RIVAL_MS = 400;
+
 /** Kinds of what is done to few workers that have much to do. */
 const BUSY_KINDS = ["enqueue", ...Array<"enqueue">(11).fill("enqueue"), ...KINDS] as const;
+
+/** Whether stacks are deleted in a case. */
+export function hasDeletions({ actions }: SimCase): boolean {
+  return actions.some(({ kind }) => kind === "delete");
+}
 
 /** The case of a seed. */
 export function randomCase(seed: number): SimCase {
@@ -233,6 +242,30 @@ export function randomCase(seed: number): SimCase {
   const approvals = times.maybe(0.5)
     ? { waitMs: times.pick([0, 8_000, 30_000]), validMs: times.pick([0, 3_000, 20_000]) }
     : { waitMs: 0, validMs: 0 };
+  // Most attempts meet a run that has not ended, or a lock.
+  const ends = createChance(seed ^ 0xd31e7e);
+  const deletions = Array.from({ length: ends.maybe(0.3) ? 4 + ends.below(12) : 0 }, () => {
+    const atMs = BUSY_MS / 6 + ends.below((BUSY_MS * 5) / 6);
+    const stack = ends.below(stacks.length);
+    const pick = ends.below(1_000);
+    const actions: SimAction[] = [
+      { atMs, server: ends.below(servers.length), kind: "delete", stack, actor: "ann", pick },
+    ];
+    // At the same time others ask for something of the stack.
+    if (ends.maybe(0.6)) {
+      const kind = ends.pick(["enqueue", "enqueue", "enqueue", "set", "lock"] as const);
+      const actor = ends.pick(ACTORS);
+      actions.push({
+        atMs: atMs + ends.below(RIVAL_MS),
+        server: ends.below(servers.length),
+        kind,
+        stack,
+        actor,
+        pick,
+      });
+    }
+    return actions;
+  });
   const source: SimSource = {
     mode: chance.pick(["apply", "apply", "plan"]),
     autoApply: chance.pick([true, true, false, undefined]),
@@ -243,7 +276,7 @@ export function randomCase(seed: number): SimCase {
     workers,
     stacks: hasSets && others.maybe(0.7) ? stacks.map(() => 0) : stacks,
     delayMs: chance.pick([0, 3, 3, 40, 300]),
-    actions: [...actions, ...ofSets].toSorted((a, b) => a.atMs - b.atMs),
+    actions: [...actions, ...ofSets, ...deletions.flat()].toSorted((a, b) => a.atMs - b.atMs),
     writeFaults: [
       ...Array.from({ length: chance.below(9) }, () => randomFault(chance, process())),
       ...workers.flatMap((_worker, index) =>

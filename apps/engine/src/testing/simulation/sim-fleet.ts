@@ -9,7 +9,7 @@ import {
 import type { StoredClaimParts } from "../../worker/stored-claim-host.ts";
 import type { RunModel } from "./run-model.ts";
 import type { RunSabotage } from "./sabotage.ts";
-import type { SimCase } from "./sim-case.ts";
+import { hasDeletions, type SimCase } from "./sim-case.ts";
 import { SimConnection } from "./sim-connection.ts";
 import { SimExecutor } from "./sim-executor.ts";
 import { SimProcess, type WriteFault } from "./sim-process.ts";
@@ -112,6 +112,7 @@ export class SimFleet {
           ...parts,
           stackOf: ({ stack }) => stacks.find(({ reference }) => reference.stack === stack),
           judgePlan: this.#judgePlan,
+          finishesDeletions: hasDeletions(given),
         })
       : new SimRemoteWorker({ ...parts, connection: this.#connectionOf(process) });
   }

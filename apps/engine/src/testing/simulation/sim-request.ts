@@ -5,6 +5,8 @@ export interface SimRequest {
   readonly actor: string;
   /** The run that it is for, or that it makes. */
   readonly run: string;
+  /** The stack that it is for, where it names one for good. */
+  readonly stack?: string;
   /** The plan set that it is for, or that it makes. */
   readonly set?: string;
   /** Of the plan, or of the plans of a set. */

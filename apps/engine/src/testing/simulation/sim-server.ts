@@ -5,6 +5,7 @@ import { createUlidGenerator } from "@stackwright/storage";
 import type { PolicyRunner } from "../../policy/policy-runner.ts";
 import { TicketBoard } from "../../queue/ticket-board.ts";
 import type { TransactionParts } from "../../queue/transaction.ts";
+import { finishDeletions } from "../../stack-deletion/stack-deletion.ts";
 import { beginTenure, type WorkerParts } from "../../worker/begin-tenure.ts";
 import { RunGrants } from "../../worker/run-grants.ts";
 import type { StepFolders } from "../../worker/step-folders.ts";
@@ -22,7 +23,12 @@ interface SimServerParts {
   readonly seed: number;
   readonly stackOf: (stack: StackReference) => NamedStack | undefined;
   readonly judgePlan: NonNullable<StoredClaimParts["judgePlan"]>;
+  /** Whether it looks for deletions that were interrupted. */
+  readonly finishesDeletions: boolean;
 }
+
+/** How often: a real server does so less often. */
+const FINISH_MS = 10_000;
 
 /** Steps of a simulation need no folder: nothing of theirs is a file. */
 export const NO_FOLDERS: StepFolders = {
@@ -47,6 +53,7 @@ export class SimServer {
 
   constructor(given: SimServerParts) {
     const { process, store, executor, capacity, seed, stackOf, judgePlan } = given;
+    const { finishesDeletions } = given;
     this.process = process;
     this.executor = executor;
     const { clock } = process;
@@ -77,6 +84,7 @@ export class SimServer {
     };
     this.claims = { ...worker, tickets };
     this.#tenures = new SimTenures(async (signal) => beginTenure(worker, signal), clock);
+    if (finishesDeletions) this.#finishLater();
   }
 
   /** Aborts when it ends. */
@@ -88,6 +96,17 @@ export class SimServer {
   async close(graceMs: number): Promise<void> {
     this.#stopping.abort(new Error("the server ends"));
     await this.#tenures.close(graceMs);
+  }
+
+  #finishLater(): void {
+    const { signal } = this.#stopping;
+    void this.parts.clock.after(FINISH_MS, () => {
+      if (signal.aborted) return;
+      // The next one does what this one could not.
+      void Promise.allSettled([finishDeletions(this.parts, signal)]).then(() =>
+        this.#finishLater(),
+      );
+    });
   }
 }
 

@@ -34,6 +34,7 @@ import type { SimAction } from "./sim-case.ts";
 import type { SimRequest } from "./sim-request.ts";
 import type { SimServer } from "./sim-server.ts";
 import { CONFIGURATION } from "./sim-stacks.ts";
+import { removeStack, requireStack } from "./stack-removal.ts";
 
 const SUPERSEDES = [
   Project_Supersede.SUPERSEDE_UNSPECIFIED,
@@ -53,6 +54,8 @@ interface SimUsersParts {
   readonly sabotage: RunSabotage;
   /** Whether some runs are requested in stages. */
   readonly isStaged: boolean;
+  /** Whether stacks are deleted. */
+  readonly hasDeletions: boolean;
 }
 
 /** Those who use the servers of a simulation, and what they have asked for so far. */
@@ -111,7 +114,7 @@ export class SimUsers {
         };
       }),
     };
-    const made = this.#request(id, action, stack, parts, server.parts);
+    const made = this.#request(id, action, stack, parts, server);
     if (made === undefined) return;
     const { request, send } = made;
     this.#requests.set(id, request);
@@ -124,6 +127,7 @@ export class SimUsers {
       return;
     }
     try {
+      if (this.#parts.hasDeletions) await requireStack(parts, stack, action.kind);
       await send();
       request.outcome = "ok";
     } catch (error) {
@@ -141,11 +145,12 @@ export class SimUsers {
   #request(
     id: string,
     { kind, actor, pick }: SimAction,
-    { name, reference: stack }: NamedStack,
+    named: NamedStack,
     parts: TransactionParts,
-    /** For what follows from the request, which the audit trail does not have. */
-    follow: TransactionParts,
+    /** Its parts are for what follows from the request, which the audit trail does not have. */
+    { parts: follow, claims: { keys, blobs } }: SimServer,
   ): { readonly request: SimRequest; readonly send: () => Promise<unknown> } | undefined {
+    const { name, reference: stack } = named;
     const open = this.#parts.model.records
       .runsOf(stack.stack)
       .filter(({ phase }) => !ENDS.has(phase));
@@ -153,7 +158,7 @@ export class SimUsers {
     const some = open[pick % Math.max(1, open.length)];
     const request = (
       run: string,
-      given: Pick<SimRequest, "planDigest" | "autoApply" | "set"> & {
+      given: Pick<SimRequest, "planDigest" | "autoApply" | "set" | "stack"> & {
         readonly mayBeIdle?: boolean;
       } = {},
     ): SimRequest => ({
@@ -167,7 +172,7 @@ export class SimUsers {
       outcome: undefined,
       ...given,
     });
-    const named = (run: string) => ({ stack, run });
+    const runOf = (run: string) => ({ stack, run });
     const ms = (pick % 4) * 15_000;
     const until = { actor, reason: "of the simulation", forMs: ms === 0 ? undefined : ms };
     const target = pick % 3 === 0 ? { account: stack.account, project: stack.project } : stack;
@@ -181,7 +186,7 @@ export class SimUsers {
           request: request(run, { autoApply }),
           send: async () =>
             enqueueRun(parts, {
-              reference: named(run),
+              reference: runOf(run),
               stackName: name,
               configuration: CONFIGURATION,
               mode,
@@ -201,7 +206,7 @@ export class SimUsers {
           send: async () =>
             approveRun(
               parts,
-              named(run.id),
+              runOf(run.id),
               this.#parts.sabotage.approvesAny === true
                 ? {
                     actor,
@@ -217,8 +222,8 @@ export class SimUsers {
         return {
           request: request(run.id),
           send: async () => {
-            await discardRun(parts, named(run.id), { actor });
-            await advanceSetOf(follow, named(run.id));
+            await discardRun(parts, runOf(run.id), { actor });
+            await advanceSetOf(follow, runOf(run.id));
           },
         };
       }
@@ -227,8 +232,8 @@ export class SimUsers {
         return {
           request: request(some.id, { mayBeIdle: true }),
           send: async () => {
-            await cancelRun(parts, named(some.id), { actor, force: pick % 2 === 0 });
-            await advanceSetOf(follow, named(some.id));
+            await cancelRun(parts, runOf(some.id), { actor, force: pick % 2 === 0 });
+            await advanceSetOf(follow, runOf(some.id));
           },
         };
       }
@@ -236,7 +241,7 @@ export class SimUsers {
         if (some === undefined) return undefined;
         return {
           request: request(some.id),
-          send: async () => overrideFreeze(parts, named(some.id), until),
+          send: async () => overrideFreeze(parts, runOf(some.id), until),
         };
       }
       case "pass": {
@@ -246,13 +251,13 @@ export class SimUsers {
         return {
           request: request(held.id, { planDigest }),
           send: async () => {
-            await overridePolicies(parts, named(held.id), {
+            await overridePolicies(parts, runOf(held.id), {
               actor,
               reason: "of the simulation",
               planDigest,
               requireRole: () => undefined,
             });
-            await advanceSetOf(follow, named(held.id));
+            await advanceSetOf(follow, runOf(held.id));
           },
         };
       }
@@ -295,6 +300,11 @@ export class SimUsers {
         const mayBeIdle = kind === "approve-set";
         return { request: request("", { set: ofSet, planDigest: digest, mayBeIdle }), send };
       }
+      case "delete":
+        return {
+          request: request("", { stack: stack.stack }),
+          send: async () => removeStack({ ...parts, keys, blobs }, follow, named, actor),
+        };
       default:
         throw new Error(kind satisfies never);
     }

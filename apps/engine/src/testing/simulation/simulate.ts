@@ -6,11 +6,12 @@ import {
 } from "@stackwright/core/testing";
 import type { Run } from "@stackwright/proto/stackwright";
 import { createMemoryStorage } from "@stackwright/storage/memory";
+import { finishDeletions } from "../../stack-deletion/stack-deletion.ts";
 import { RunModel } from "./run-model.ts";
 import { ENDS, nameOf } from "./run-phases.ts";
 import { RunRecords } from "./run-records.ts";
 import type { RunSabotage } from "./sabotage.ts";
-import type { SimAction, SimCase } from "./sim-case.ts";
+import { hasDeletions, type SimAction, type SimCase } from "./sim-case.ts";
 import { SimFleet } from "./sim-fleet.ts";
 import type { SimRequest } from "./sim-request.ts";
 import { prepareStacks, stacksOf } from "./sim-stacks.ts";
@@ -37,6 +38,8 @@ const REST_MS = 1_200_000;
 const LOOK_MS = 10_000;
 /** Looks in a row that see nothing move: longer than the pause between two sweeps. */
 const QUIET_LOOKS = 3;
+/** Longer than what is deleted is looked after. */
+const LATE_MS = 2 * 3_600_000;
 /** How often what has ended may lead to further runs. */
 const MAX_ROUNDS = 10;
 
@@ -85,6 +88,7 @@ class Simulation {
         stacks: this.#stacks,
         sabotage,
         isStaged: given.isStaged,
+        hasDeletions: hasDeletions(given),
       },
       requests,
     );
@@ -145,6 +149,22 @@ class Simulation {
     this.#model.checkRest(this.#scheduler.wallMs());
     const left = this.#open().length;
     if (left > 0) this.#model.records.fail(12, `${left} runs are left, and all is allowed`);
+    if (this.#model.deletions.gone.length > 0) await this.#checkGone(fleet);
+  }
+
+  /** Once the time for late writes is over, what came late of deleted stacks goes, too. */
+  async #checkGone({ servers }: SimFleet): Promise<void> {
+    const server = servers.find(({ process }) => !process.isDead);
+    if (server === undefined) return;
+    const { parts } = server;
+    const clock = { ...parts.clock, wallMs: () => parts.clock.wallMs() + LATE_MS };
+    const ends: unknown[] = [];
+    void Promise.allSettled([finishDeletions({ ...parts, clock })]).then((all) =>
+      ends.push(...all),
+    );
+    while (ends.length === 0) await this.#scheduler.pass(LOOK_MS);
+    await using stored = await this.#shared.inner.snapshot();
+    for await (const { id } of stored) this.#model.deletions.checkLeft(id.type.kind, id.name);
   }
 
   /** The runs that have not ended. */
@@ -169,7 +189,8 @@ class Simulation {
       // A set that has just ended is about to end its runs.
       const sets = Array.from(records.sets.rows.values(), ({ phase, settled }) => [phase, settled]);
       const now = JSON.stringify([records.trace.length, sets]);
-      const isQuiet = !isWorking && !this.#users.isAwaited && now === moves;
+      const isOver = !isWorking && !this.#users.isAwaited && !this.#model.deletions.isUnfinished;
+      const isQuiet = isOver && now === moves;
       quiet = isQuiet ? quiet + 1 : 0;
       if (quiet === QUIET_LOOKS) return;
       moves = now;
