@@ -252,9 +252,14 @@ class SimStep {
     if (draw > 0.93 && !this.#parts.isCalm()) {
       return { phase: "interrupted", reason: "the provider is away" };
     }
+    if (made === 0 && plan.objects > 0 && sabotage.overstates !== true) {
+      // As of a real one, nothing is left of an apply that wrote no object: no server could read what another revision says.
+      await this.#write([await this.#headRecord("", head.revision)], lease);
+      return { phase: "canceled", revision: head.revision.toString(), reason: "canceled" };
+    }
     const revision = head.revision + 1n;
     const isWhole = made === plan.objects || sabotage.overstates === true;
-    const phase = isWhole ? "applied" : made === 0 ? "canceled" : "partially_applied";
+    const phase = isWhole ? "applied" : "partially_applied";
     await this.#finish(lease, revision, phase, isOdd(draw * 100));
     if (isWhole) return { phase: "applied", revision: revision.toString() };
     return { phase, revision: revision.toString(), reason: "canceled" };
