@@ -114,7 +114,9 @@ export class SimStore extends DelegatingStorage {
 
   override async watchList(...given: Parameters<StorageBackend["watchList"]>): Promise<Watch> {
     await this.#travel();
-    return new LateWatch(await super.watchList(...given), this.#process);
+    const [, , , options] = given;
+    const hasSnapshot = options?.endOfSnapshot === true;
+    return new LateWatch(await super.watchList(...given), this.#process, hasSnapshot);
   }
 
   /** The store is that of all processes, and stays open. */
@@ -200,21 +202,24 @@ export class SimStore extends DelegatingStorage {
   }
 }
 
-/** A watch whose events come late, or never: it only notifies. */
+/** A watch whose events come late, or never. Of what is stored as it begins it loses nothing, as no store does: who keeps that takes it for the whole. */
 class LateWatch implements Watch {
   readonly #inner: Watch;
   readonly #process: SimProcess;
+  #isInSnapshot: boolean;
 
-  constructor(inner: Watch, process: SimProcess) {
+  constructor(inner: Watch, process: SimProcess, hasSnapshot: boolean) {
     this.#inner = inner;
     this.#process = process;
+    this.#isInSnapshot = hasSnapshot;
   }
 
   async next(options?: CallOptions): Promise<WatchEvent> {
     const { chance, scheduler, clock } = this.#process;
     for (;;) {
       const event = await this.#inner.next(options);
-      if (chance.maybe(0.2)) continue;
+      if (!this.#isInSnapshot && chance.maybe(0.2)) continue;
+      if (event.operation === "endOfSnapshot") this.#isInSnapshot = false;
       if (chance.maybe(0.3)) await sleep(clock, chance.below(3_000), options?.signal);
       else if (this.#process.pauseMs > 0) await sleep(scheduler, this.#process.pauseMs);
       if (this.#process.isDead) await never();
