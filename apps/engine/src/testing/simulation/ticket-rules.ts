@@ -44,6 +44,12 @@ export class TicketRules {
     return this.#losses.get(run) ?? 0;
   }
 
+  /** Whether the worker of a claim has no execution whose result may still come. */
+  hasNoExecution(run: string): boolean {
+    const executions = [...(this.#executions.get(run) ?? [])];
+    return executions.length === 0 || executions.some(([, state]) => state === "done");
+  }
+
   /** The execution of the step of a claim begins, or is over. */
   executes(run: string, process: SimProcess, state: ExecutionState): void {
     const all = this.#executions.get(run) ?? new Map<SimProcess, ExecutionState>();
@@ -104,9 +110,8 @@ export class TicketRules {
   ): void {
     const { run } = before;
     const executions = [...(this.#executions.get(run) ?? [])];
-    const isDone = executions.some(([, state]) => state === "done");
     // A result that comes back to no store was lost, too; what its own worker killed was not.
-    if (isTaken || executions.length === 0 || isDone) this.lost(run);
+    if (isTaken || this.hasNoExecution(run)) this.lost(run);
     // A worker that lost its lease may end what it executes late, and one that stood still may even begin it late, beside that of the claim.
     const isExecuted =
       executions.length > 0 &&
