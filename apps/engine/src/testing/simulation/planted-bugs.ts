@@ -154,7 +154,7 @@ export const BUGS: readonly (readonly [
   [
     "an approval of another plan than the one that was shown",
     [4],
-    15,
+    51,
     () => ({ approvesAny: true }),
   ],
   [
@@ -190,7 +190,7 @@ export const BUGS: readonly (readonly [
   [
     "a newer run that ends an approved one",
     [1],
-    51,
+    4,
     blindTo("requests", "Run", Run, (run) =>
       run.phase === Run_Phase.PHASE_APPROVED
         ? { ...run, phase: Run_Phase.PHASE_AWAITING_APPROVAL }
@@ -219,7 +219,7 @@ export const BUGS: readonly (readonly [
     () => ({ ignoresRefusal: true }),
   ],
   ["a recovery that makes again what was made", [8], 22, () => ({ repeats: true })],
-  ["an apply that says more than was done", [8], 41, () => ({ overstates: true })],
+  ["an apply that says more than was done", [8], 211, () => ({ overstates: true })],
   [
     "a request that is refused although it was done, as its answer was lost",
     [9],
@@ -278,7 +278,7 @@ export const BUGS: readonly (readonly [
   [
     "a worker that takes applies last",
     [10],
-    19,
+    63,
     blindTo("workers", "RunTicket", RunTicket, (ticket) => ({
       ...ticket,
       background: ticket.background || ticket.step === RunTicket_Step.STEP_APPLY,
@@ -445,7 +445,7 @@ export const BUGS: readonly (readonly [
   [
     "a plan that waits for another one, and is not made once that is there",
     [3, 12],
-    14,
+    17,
     forgetting(
       (one, { operations }) =>
         one.kind === "write" &&
@@ -499,7 +499,7 @@ export const BUGS: readonly (readonly [
   [
     "a stack that is deleted past a lock",
     [21],
-    6,
+    18,
     () => ({
       ...unguarded("StackLock")(),
       hidden: (id, isRequest) => isRequest && id.type.kind === "StackLock",
