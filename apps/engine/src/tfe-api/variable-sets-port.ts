@@ -1,5 +1,6 @@
+import { forEachLimited } from "@stackwright/base/limiter";
 import { AccountVariableSet, VariableSet } from "@stackwright/proto/stackwright";
-import { listResourceHeads, WILDCARD } from "@stackwright/storage";
+import { listResourceHeads, type StorageBackend, WILDCARD } from "@stackwright/storage";
 import type {
   SetPlaces,
   TfeCaller,
@@ -10,6 +11,7 @@ import type {
 } from "@stackwright/tfe";
 import type { TSchema } from "typebox";
 import { Compile } from "typebox/compile";
+import { SeenStacks } from "../api/variable-sets/seen-stacks.ts";
 import { shownAccountSets } from "../api/variable-sets/shown-account-sets.ts";
 import {
   MAX_PATTERNS,
@@ -23,7 +25,6 @@ import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { matchesPlace, matchesStack } from "../domain/stack-pattern.ts";
 import { isSetFor, isSetForProject } from "../domain/variable-precedence.ts";
 import type { TransactionParts } from "../queue/transaction.ts";
-import type { ServedParts } from "../terraform-state/served-state.ts";
 import {
   accountPlaces,
   isForAll,
@@ -51,14 +52,18 @@ import type { AuditedChange } from "./audited-change.ts";
 import { setTarget } from "./set-target.ts";
 import { viewOf } from "./workspace-variables.ts";
 
-interface SetParts extends TransactionParts, ServedParts {
+interface SetParts {
+  readonly storage: StorageBackend;
   /** `not_found` for the id of a workspace that the caller does not see. */
   readonly workspaceOf: (caller: TfeCaller, workspace: string) => Promise<StoredWorkspace>;
   /** Those that the caller sees. */
   readonly workspacesOf: (caller: TfeCaller) => Promise<readonly StoredWorkspace[]>;
   readonly projectsOf: (caller: TfeCaller) => Promise<readonly string[]>;
-  readonly audited: AuditedChange;
+  readonly audited: AuditedSetChange;
 }
+
+/** Parts for one change of a set, as {@link AuditedChange} makes them. */
+type AuditedSetChange = (...change: Parameters<AuditedChange>) => TransactionParts;
 
 /** A set as it is stored, of a project or of the account. */
 type Stored =
@@ -67,14 +72,24 @@ type Stored =
 
 const ACCOUNT_SET = Compile<TSchema>(NewAccountVariableSet);
 const PROJECT_SET = Compile<TSchema>(NewVariableSet);
+/** Sets that are read at once. */
+const READS = 8;
 
 /** The variable sets of projects and of the account as those of an organization. */
 export function variableSetsPort(parts: SetParts): VariableSetPort {
-  const { storage, audited } = parts;
+  const { storage } = parts;
+  /** What callers, each of one request, were shown before: until they change something. */
+  const seen = new WeakMap<TfeCaller, SeenStacks>();
+  const audited: AuditedSetChange = (caller, action, target) => {
+    seen.delete(caller);
+    return parts.audited(caller, action, target);
+  };
 
   const accountSets = async (caller: TfeCaller, all: readonly AccountVariableSet[]) => {
     const { account, actor, projects } = caller;
-    return shownAccountSets(storage, { account, actor, projects, roles: ["reader"] }, all);
+    const stacks = seen.get(caller) ?? new SeenStacks(storage, account);
+    seen.set(caller, stacks);
+    return shownAccountSets(stacks, { account, actor, projects, roles: ["reader"] }, all);
   };
   const accountNames = async (caller: TfeCaller): Promise<readonly string[]> => {
     const home = setsOfAccount(caller.account);
@@ -102,26 +117,41 @@ export function variableSetsPort(parts: SetParts): VariableSetPort {
     }
     return names;
   };
-  const stored = async (caller: TfeCaller, name: TfeSetName): Promise<Stored | undefined> => {
-    const { account } = caller;
-    const { project } = name;
-    if (project !== undefined) {
-      const found = await readSet(storage, setsOfProject({ account, project }), name.name);
+  /** A set, whatever of it its caller sees. */
+  const whole = async (
+    { account }: TfeCaller,
+    { project, name }: TfeSetName,
+  ): Promise<Stored | undefined> => {
+    if (project === undefined) {
+      const found = await readSet(storage, setsOfAccount(account), name);
       return found && { project, set: found.set };
     }
-    const found = await readSet(storage, setsOfAccount(account), name.name);
-    const [set] = await accountSets(caller, found === undefined ? [] : [found.set]);
-    return set && { project: undefined, set };
+    const found = await readSet(storage, setsOfProject({ account, project }), name);
+    return found && { project, set: found.set };
+  };
+  /** Those of the names that exist, in their order. */
+  const stored = async (
+    caller: TfeCaller,
+    names: readonly TfeSetName[],
+  ): Promise<readonly Stored[]> => {
+    const all: (Stored | undefined)[] = [];
+    await forEachLimited(names.entries(), READS, async ([index, name]) => {
+      all[index] = await whole(caller, name);
+    });
+    const found = all.filter((one) => one !== undefined);
+    const ofAccount = found.flatMap(({ project, set }) => (project === undefined ? [set] : []));
+    const shown = new Map((await accountSets(caller, ofAccount)).map((set) => [set.name, set]));
+    return found.flatMap((one): readonly Stored[] => {
+      if (one.project !== undefined) return [one];
+      const set = shown.get(one.set.name);
+      return set === undefined ? [] : [{ project: undefined, set }];
+    });
   };
   const read = async (
     caller: TfeCaller,
     names: readonly TfeSetName[],
   ): Promise<readonly TfeVariableSet[]> => {
-    const found: Stored[] = [];
-    for (const name of names) {
-      const one = await stored(caller, name);
-      if (one !== undefined) found.push(one);
-    }
+    const found = await stored(caller, names);
     // All workspaces of an account are many, and most sets are for projects or for all.
     const [workspaces, projects] = await Promise.all([
       found.some(namesStacks) ? parts.workspacesOf(caller) : [],
@@ -156,7 +186,7 @@ export function variableSetsPort(parts: SetParts): VariableSetPort {
     added: number,
   ): Promise<(place: SetPlace) => boolean> => {
     const most = name.project === undefined ? MAX_PLACES : MAX_PATTERNS;
-    const found = await stored(caller, name);
+    const [found] = await stored(caller, [name]);
     if (found === undefined || found.set.stacks.length + added <= most) return () => true;
     const all = await parts.workspacesOf(caller);
     const names = new Set(all.map(({ stack }) => `${stack.reference.project}/${stack.name}`));

@@ -30,6 +30,7 @@ import {
   VariableView,
   variableViewOf,
 } from "../variables/variable-view.ts";
+import { SeenStacks } from "./seen-stacks.ts";
 import { shownAccountSets } from "./shown-account-sets.ts";
 import {
   AccountVariableSetSettings,
@@ -84,7 +85,8 @@ export function accountSetRoutes(fastify: FastifyInstance, parts: ApiParts): voi
       const sets = (await listSets(storage, homeOf(request))).filter(
         (set) => project === undefined || isSetForProject(set, project),
       );
-      const shown = await shownAccountSets(storage, principal, sets);
+      const seen = new SeenStacks(storage, principal.account);
+      const shown = await shownAccountSets(seen, principal, sets);
       const inOrder = shown.toSorted((a, b) => (a.name < b.name ? -1 : 1));
       return { sets: inOrder.map(accountSetViewOf) };
     },
@@ -127,7 +129,8 @@ export function accountSetRoutes(fastify: FastifyInstance, parts: ApiParts): voi
       const { set: name } = request.params;
       const found = await readSet(storage, homeOf(request), name);
       const sets = found === undefined ? [] : [found.set];
-      const [set] = await shownAccountSets(storage, principal, sets);
+      const seen = new SeenStacks(storage, principal.account);
+      const [set] = await shownAccountSets(seen, principal, sets);
       if (found === undefined || set === undefined) throw noSet(name);
       reply.header("etag", etagOf(found.generation));
       return accountSetViewOf(set);
