@@ -72,7 +72,7 @@ type Stored =
 
 const ACCOUNT_SET = Compile<TSchema>(NewAccountVariableSet);
 const PROJECT_SET = Compile<TSchema>(NewVariableSet);
-/** Sets that are read at once. */
+/** Sets, or workspaces, that are read at once. */
 const READS = 8;
 
 /** The variable sets of projects and of the account as those of an organization. */
@@ -170,11 +170,15 @@ export function variableSetsPort(parts: SetParts): VariableSetPort {
     { workspaces, projects }: SetPlaces,
   ): Promise<readonly SetPlace[]> => {
     const stacks: SetPlace[] = [];
-    for (const id of workspaces) {
+    await forEachLimited(workspaces.entries(), READS, async ([index, id]) => {
       const { stack } = await parts.workspaceOf(caller, id);
-      stacks.push({ project: stack.reference.project, stack: stack.name });
-    }
-    return [...stacks, ...projects.map((project) => ({ project, stack: undefined }))];
+      stacks[index] = { project: stack.reference.project, stack: stack.name };
+    });
+    const whole = projects.map((project) => ({ project, stack: undefined }));
+    // A workspace has two ids.
+    return stacks
+      .reduce<readonly SetPlace[]>((found, one) => withPlaces(found, [one]), [])
+      .concat(whole);
   };
   /**
    * Which places of a set still exist. A workspace that is deleted stays among them, as one that is created later with its name has the set again, until

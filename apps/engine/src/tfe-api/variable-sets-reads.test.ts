@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { StackDirectory } from "@stackwright/core";
 import { AccountVariableSet } from "@stackwright/proto/stackwright";
 import type { TfeCaller } from "@stackwright/tfe";
@@ -13,12 +14,18 @@ async function start() {
   const { parts, storage } = createRunFixture();
   const stacks = new StackDirectory({ storage, nextId: parts.token, wallMs: () => 0 });
   const directory = new WorkspaceDirectory(parts);
+  const reads = { now: 0, most: 0, all: 0 };
   const port = variableSetsPort({
     ...parts,
     audited: () => parts,
     projectsOf: async ({ projects }) => projects,
     workspacesOf: async ({ account, projects }) => directory.listShown(account, projects),
     workspaceOf: async ({ account }, id) => {
+      reads.now += 1;
+      reads.all += 1;
+      reads.most = Math.max(reads.most, reads.now);
+      await setTimeout(1);
+      reads.now -= 1;
       const found = await directory.get(account, id);
       if (found === undefined) throw new ServerError("not_found");
       return found;
@@ -48,7 +55,7 @@ async function start() {
     });
     return listed;
   };
-  return { port, caller, stack, set, noteListings };
+  return { port, caller, stack, set, reads, directory, noteListings };
 }
 
 it("the stacks of a project are listed once for a request, however many sets are for stacks of it", async () => {
@@ -79,4 +86,24 @@ it("what a request has changed is shown as it is then", async () => {
   const changed = await port.change(one, shared, { description: "d" });
   expect(changed.workspaces).toContain(later);
   expect((await port.names(one)).map(({ name }) => name)).toEqual(["other", "shared"]);
+});
+
+it("many workspaces are read some at once, each once, and attached in their order", async () => {
+  const { port, caller, stack, set, reads, directory } = await start();
+  await set("shared", ["/"]);
+  const ids: string[] = [];
+  for (let index = 10; index < 70; index += 1) ids.push(await stack("web", `stack-${index}`));
+  await directory.list("acme");
+  const all = caller([]);
+  const shared = { project: undefined, name: "shared" };
+  await port.attach(all, shared, { workspaces: ids, projects: [] });
+  expect(reads).toMatchObject({ all: 60, most: 8 });
+  const [found] = await port.read(all, [shared]);
+  expect(found?.workspaces.toSorted()).toEqual(ids);
+  await expect(
+    port.detach(all, shared, { workspaces: [...ids, "none"], projects: [] }),
+  ).rejects.toMatchObject({ code: "not_found" });
+  expect((await port.read(all, [shared]))[0]?.workspaces.length).toBe(60);
+  await port.detach(all, shared, { workspaces: ids.slice(1), projects: [] });
+  expect((await port.read(all, [shared]))[0]?.workspaces).toEqual([ids[0]]);
 });

@@ -32,6 +32,14 @@ it("a workspace has an id of 16 letters and digits, and is found by that of earl
   }
 });
 
+it("a workspace with both of its ids in one request is attached once", async () => {
+  const { set, call, shown, former } = await start();
+  const data = [shown, former].map((id) => ({ id, type: "workspaces" }));
+  await set({ name: "shared" }, { workspaces: { data } });
+  const { json } = await call("GET", "/api/v1/variable-sets/shared");
+  expect(json["stacks"]).toEqual(["web/shop"]);
+});
+
 it("an id is that of a workspace which the caller sees, or none", async () => {
   const { send, server, tokenOf, shown, former } = await start();
   const { token: other } = await server.credentials.createToken({

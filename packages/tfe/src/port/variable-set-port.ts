@@ -1,7 +1,7 @@
 import type { TfeCaller } from "./caller.ts";
 import type { TfeSetName, TfeVariable } from "./variable-port.ts";
 
-/** What a set is attached to: workspaces by their ids, projects by their names. */
+/** What a set is attached to: workspaces by their ids, in requests also by the short forms of these; projects by their names. */
 export interface SetPlaces {
   readonly workspaces: readonly string[];
   readonly projects: readonly string[];
@@ -33,7 +33,7 @@ export interface NewTfeSet extends TfeSetChange {
   readonly project: string | undefined;
 }
 
-/** Variable sets that a caller sees. */
+/** Variable sets that a caller sees. The port refuses ids of workspaces that are not those of any which the caller sees, as what is not found. */
 export interface VariableSetPort {
   /** All, sorted by name. */
   names(caller: TfeCaller): Promise<readonly TfeSetName[]>;

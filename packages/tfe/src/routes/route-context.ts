@@ -70,11 +70,15 @@ export async function workspaceById(
   id: string,
 ): Promise<TfeWorkspace> {
   const caller = callerOf(context, request);
-  const found = id.startsWith("ws-")
-    ? await context.port.workspaces.get(caller, id.slice(3))
-    : undefined;
+  const found = await context.port.workspaces.get(caller, workspaceKey(id));
   if (found === undefined) throw new TfeError("TFE_NOT_FOUND");
   return found;
+}
+
+/** What a port finds a workspace by. `TFE_NOT_FOUND` for what is not an id of a workspace. */
+export function workspaceKey(id: string): string {
+  if (id.startsWith("ws-")) return id.slice("ws-".length);
+  throw new TfeError("TFE_NOT_FOUND");
 }
 
 /** The bytes of a body. `TFE_TOO_LARGE`. */

@@ -7,8 +7,8 @@ const MAX_ITEMS = 200;
 
 /** Finds what ids name; `TFE_NOT_FOUND` where the caller does not see it. */
 export interface PlaceFinder {
-  /** Of ids of workspaces those that the port uses. */
-  workspaces(ids: readonly string[]): Promise<readonly string[]>;
+  /** Of ids of workspaces those that the port takes. */
+  workspaces(ids: readonly string[]): readonly string[] | Promise<readonly string[]>;
   /** Of ids of projects their names. */
   projects(ids: readonly string[]): Promise<readonly string[]>;
 }

@@ -13,7 +13,7 @@ import {
   type RouteContext,
   requireAdmin,
   send,
-  workspaceById,
+  workspaceKey,
   workspaceOf,
 } from "./route-context.ts";
 import { setIdOf, variableResource } from "./variable-resource.ts";
@@ -53,11 +53,8 @@ export function variableSetRoutes(
     return found;
   };
   const finderOf = (request: FastifyRequest): PlaceFinder => ({
-    workspaces: async (ids) => {
-      const found: string[] = [];
-      for (const id of ids) found.push((await workspaceById(context, request, id)).id);
-      return found;
-    },
+    // The port finds them, and refuses those that the caller does not see.
+    workspaces: (ids) => ids.map(workspaceKey),
     projects: async (ids) => {
       if (ids.length === 0) return [];
       const all = await workspaces.projects(callerOf(context, request));
