@@ -22,7 +22,7 @@ export type {
   TfeUpload,
 } from "./port/run-port.ts";
 export type { AnnouncedState, StateKey, StatePort, TfeStateVersion } from "./port/state-port.ts";
-export type { TfeFailure, TfePort } from "./port/tfe-port.ts";
+export type { TfeFailure, TfePort, TfeRefusal } from "./port/tfe-port.ts";
 export type {
   NewTfeVariable,
   TfeSetName,

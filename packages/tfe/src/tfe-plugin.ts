@@ -4,7 +4,8 @@ import { TfeError } from "./errors.ts";
 import type { TfeCaller } from "./port/caller.ts";
 import type { TfeFailure, TfePort } from "./port/tfe-port.ts";
 import { organizationRoutes } from "./routes/organization-routes.ts";
-import type { RouteContext } from "./routes/route-context.ts";
+import { refusalOf } from "./routes/refusal.ts";
+import type { RouteContext, Signer } from "./routes/route-context.ts";
 import { runRoutes } from "./routes/run-routes.ts";
 import { stateRoutes } from "./routes/state-routes.ts";
 import { variableRoutes } from "./routes/variable-routes.ts";
@@ -36,6 +37,7 @@ export async function tfePlugin(
     port,
     prefix: fastify.prefix,
     callers: new WeakMap<FastifyRequest, TfeCaller>(),
+    signers: new WeakMap<FastifyRequest, Signer>(),
   };
   // Bodies are read by their routes: actions have the type of JSON and no body.
   fastify.removeAllContentTypeParsers();
@@ -49,6 +51,11 @@ export async function tfePlugin(
     const caller = await port.authenticate(request);
     port.admit(caller);
     context.callers.set(request, caller);
+  });
+  // Before the answer, so that who has it finds the entry.
+  fastify.addHook("onSend", async (request, reply) => {
+    const refusal = refusalOf(context, request, reply.statusCode);
+    if (refusal !== undefined) await port.noteRefusal?.(request, refusal);
   });
   fastify.setErrorHandler(async (error, request, reply) => answer(port, request, reply, error));
   fastify.setNotFoundHandler(async (_request, reply) => {

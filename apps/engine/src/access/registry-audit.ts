@@ -17,15 +17,17 @@ interface AuditFacts {
   readonly outcome: string;
 }
 
+type AuditedCredential = Pick<Principal, "account" | "actor" | "credential">;
+
 /** Who asks for a change, and by which request. */
-export interface AuditCaller extends Pick<Principal, "account" | "actor" | "credential"> {
+export interface AuditCaller extends AuditedCredential {
   readonly requestId: string;
   readonly remoteAddress: string;
 }
 
 export function auditCaller(
   { id, ip }: FastifyRequest,
-  { account, actor, credential }: Principal,
+  { account, actor, credential }: AuditedCredential,
 ): AuditCaller {
   return {
     account,

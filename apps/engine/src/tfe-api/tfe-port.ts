@@ -16,6 +16,7 @@ import type {
   TfeWorkspace,
   WorkspaceLock,
 } from "@stackwright/tfe";
+import type { FastifyRequest } from "fastify";
 import type { Logger } from "pino";
 import { auditedParts } from "../access/change-entry.ts";
 import { type AuditCaller, type AuditTrail, auditCaller } from "../access/registry-audit.ts";
@@ -41,6 +42,7 @@ import {
   WorkspaceDirectory,
 } from "../workspace/workspace-directory.ts";
 import { type AuditedChange, targetAt, targetOf } from "./audited-change.ts";
+import { REFUSED_ACTIONS } from "./refused-actions.ts";
 import { RateTurns } from "./rate-turns.ts";
 import { switchExecution } from "./switch-execution.ts";
 import { variableSetsPort } from "./variable-sets-port.ts";
@@ -78,6 +80,7 @@ export function createTfePort(parts: TfePortParts): TfePort {
   const limiter = new KeyedRateLimiter(parts.rateLimit ?? RATE_LIMIT, () => clock.monotonicMs());
   const turns = new RateTurns(limiter, clock);
 
+  const principals = new WeakMap<FastifyRequest, Principal>();
   const requests = new WeakMap<TfeCaller, AuditCaller>();
   /** What the server works with for one change, whose entry is written with it. */
   const audited: AuditedChange = (caller, action, target) => {
@@ -153,6 +156,8 @@ export function createTfePort(parts: TfePortParts): TfePort {
   return {
     authenticate: async (request) => {
       const principal = await authenticateToken(authenticator, request);
+      // Refusals are audited with the caller.
+      principals.set(request, principal);
       const caller = callerOf(principal);
       requests.set(caller, auditCaller(request, principal));
       return caller;
@@ -168,6 +173,14 @@ export function createTfePort(parts: TfePortParts): TfePort {
       const { code, message, retryAfterMs } = serverErrorOf(error);
       const { httpStatus: status = 500 } = SERVER_ERRORS[code];
       return { status, detail: message, ...(status === 429 && { retryAfterMs }) };
+    },
+    noteRefusal: async (request, { route, target, status, signer }) => {
+      const action = REFUSED_ACTIONS[route] ?? route;
+      const facts = { action, target, outcome: `HTTP_${status}` };
+      if (signer === undefined) {
+        return parts.audit.note(request, principals.get(request), facts);
+      }
+      return parts.audit.noteOf(auditCaller(request, signer), facts);
     },
     addressKey: parts.addressKey,
     wallMs: () => clock.wallMs(),

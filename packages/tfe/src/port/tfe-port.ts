@@ -14,6 +14,17 @@ export interface TfeFailure {
   readonly retryAfterMs?: number | undefined;
 }
 
+/** A request to change something that was refused. */
+export interface TfeRefusal {
+  /** Method and path of the route, such as `POST /workspaces/:workspace/vars`. */
+  readonly route: string;
+  /** The path of the request below that of the API; signed addresses are not in it. */
+  readonly target: string;
+  readonly status: number;
+  /** Who the signed address of the request was made for; undefined for requests with a token. */
+  readonly signer: Pick<TfeCaller, "account" | "actor"> | undefined;
+}
+
 /** The server behind this API. Its errors are described by {@link failureOf}. */
 export interface TfePort {
   /** Who sent a request: before any part of its body is read, and again when all of it is there. */
@@ -25,6 +36,8 @@ export interface TfePort {
   /** As {@link admit}, for a request that waits where there are too many: one of those by which a command reads a log, and does not repeat. */
   admitInTurn(caller: Pick<TfeCaller, "account" | "actor">): Promise<void>;
   failureOf(error: unknown): TfeFailure;
+  /** Notes a refusal, before it is answered; never rejects. @default none are noted */
+  noteRefusal?(request: FastifyRequest, refusal: TfeRefusal): Promise<void>;
   /** Authenticates addresses: 32 bytes, the same in all servers of a store. */
   addressKey(): Promise<Uint8Array>;
   /** Milliseconds since 1970. */

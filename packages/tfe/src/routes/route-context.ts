@@ -17,6 +17,8 @@ export interface RouteContext {
   /** Path under which the routes are, such as `/api/v2`. */
   readonly prefix: string;
   readonly callers: WeakMap<FastifyRequest, TfeCaller>;
+  /** On whose behalf signed addresses are used. */
+  readonly signers: WeakMap<FastifyRequest, Signer>;
 }
 
 type InOrganization = { readonly organization: string };
@@ -129,7 +131,7 @@ export function send(reply: FastifyReply, document: Document, status = 200): Fas
 }
 
 /** Who an address was made for, beside what it is for. */
-interface Signer {
+export interface Signer {
   readonly account: string;
   readonly actor: string;
   /** Absent in those of an older release, which live for a day. */
@@ -163,11 +165,12 @@ interface Signed<T> {
  * waits where that one makes too many. `TFE_FORBIDDEN` where that one has lost the right to it.
  */
 export async function signedTarget<T extends { readonly kind: string }>(
-  { port }: RouteContext,
+  { port, signers }: RouteContext,
   request: FastifyRequest<{ Params: { readonly signed: string } }>,
   { inTurn = false }: { readonly inTurn?: boolean } = {},
 ): Promise<Signed<T>> {
   const target = readAddress(await port.addressKey(), request.params.signed, port.wallMs());
+  signers.set(request, target as Signer);
   if (inTurn) await port.admitInTurn(target as Signer);
   else port.admit(target as Signer);
   return { target: target as T, signer: await signerOf(port, target as Signer) };
