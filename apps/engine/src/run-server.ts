@@ -366,7 +366,9 @@ export function openRunServer(options: RunServerOptions): RunServer {
             port: createTfePort({
               ...parts,
               authenticator,
+              access,
               credentials,
+              sessions,
               audit,
               addressKey,
               logger,

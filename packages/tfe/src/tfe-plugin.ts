@@ -18,6 +18,8 @@ declare module "fastify" {
     readonly upload?: boolean;
     /** Needs no token: its address has the permission, or there is nothing to protect. */
     readonly open?: boolean;
+    /** Whether it is a change that administrators make: their rights are those of now. */
+    readonly administers?: boolean;
   }
 }
 
@@ -51,6 +53,10 @@ export async function tfePlugin(
     const caller = await port.authenticate(request);
     port.admit(caller);
     context.callers.set(request, caller);
+  });
+  fastify.addHook("preHandler", async (request) => {
+    if (request.routeOptions.config.administers !== true) return;
+    context.callers.set(request, await port.authenticate(request, { isCurrent: true }));
   });
   // Before the answer, so that who has it finds the entry.
   fastify.addHook("onSend", async (request, reply) => {

@@ -2,6 +2,7 @@ import { isAccountAdmin, type Principal } from "@stackwright/registry";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { auditTargetOf } from "../access/audit-target.ts";
 import { ChangeEntry } from "../access/change-entry.ts";
+import { forgetRights } from "../access/forget-rights.ts";
 import { auditCaller } from "../access/registry-audit.ts";
 import { isServerError, ServerError } from "../domain/server-error.ts";
 import type { RunClaim } from "../queue/claim.ts";
@@ -164,17 +165,14 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
         : await readJsonBody(request, BODY_LIMIT);
     await judgeAgain(request);
   });
-  /** For a change that administrators make, nothing counts of its caller that was read before. */
   const forgetForChange = async (
     request: FastifyRequest,
-    { account, actor, user, credential = actor }: Principal,
+    principal: Principal,
   ): Promise<boolean> => {
     const { access = "admin" } = request.routeOptions.config;
     const isChange = access === "admin" || access === "account-admin" || access === "site-admin";
     if (READS.has(request.method) || !isChange) return false;
-    options.credentials.forget(account);
-    options.sessions.forget(credential);
-    if (user !== undefined) await options.access.confirm(account, user);
+    await forgetRights(options, principal);
     return true;
   };
   /**

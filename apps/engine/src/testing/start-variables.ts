@@ -1,3 +1,4 @@
+import type { ServeParts } from "../serve.ts";
 import { startApi } from "./start-api.ts";
 
 const ORGANIZATION = "/api/v2/organizations/default";
@@ -13,8 +14,11 @@ interface TfeData {
 }
 
 /** A server with requests about variables and variable sets, as clients of workspaces form them. */
-export async function startVariables(executor: "in-process" | "none" = "none") {
-  const api = await startApi(executor);
+export async function startVariables(
+  executor: "in-process" | "none" = "none",
+  parts: Pick<ServeParts, "plugins"> = {},
+) {
+  const api = await startApi(executor, {}, {}, parts);
   /** Sends attributes and relations as a document. */
   const send = async (
     method: string,

@@ -1,13 +1,7 @@
 import { KeyedRateLimiter, type RateLimit } from "@stackwright/base/limiter";
 import type { NamedStack } from "@stackwright/core";
 import { type StackLock, Workspace_ExecutionMode } from "@stackwright/proto/stackwright";
-import {
-  type Authenticator,
-  type CredentialStore,
-  hasRole,
-  type Principal,
-  principalIn,
-} from "@stackwright/registry";
+import { type Authenticator, hasRole, type Principal, principalIn } from "@stackwright/registry";
 import { listResourceHeads, readStored } from "@stackwright/storage";
 import type {
   ExecutionMode,
@@ -19,6 +13,7 @@ import type {
 import type { FastifyRequest } from "fastify";
 import type { Logger } from "pino";
 import { auditedParts } from "../access/change-entry.ts";
+import { forgetRights, type KeptRights } from "../access/forget-rights.ts";
 import { type AuditCaller, type AuditTrail, auditCaller } from "../access/registry-audit.ts";
 import type { AccountPlaces } from "../api/account-places.ts";
 import { requireApiRole } from "../api/api-roles.ts";
@@ -42,8 +37,8 @@ import {
   WorkspaceDirectory,
 } from "../workspace/workspace-directory.ts";
 import { type AuditedChange, targetAt, targetOf } from "./audited-change.ts";
-import { REFUSED_ACTIONS } from "./refused-actions.ts";
 import { RateTurns } from "./rate-turns.ts";
+import { REFUSED_ACTIONS } from "./refused-actions.ts";
 import { switchExecution } from "./switch-execution.ts";
 import { variableSetsPort } from "./variable-sets-port.ts";
 import { lockWorkspace, unlockWorkspace } from "./workspace-lock.ts";
@@ -51,9 +46,8 @@ import { workspaceRuns } from "./workspace-runs.ts";
 import { workspaceStates } from "./workspace-states.ts";
 import { workspaceVariables } from "./workspace-variables.ts";
 
-interface TfePortParts extends TransactionParts, ServedParts {
+interface TfePortParts extends TransactionParts, ServedParts, KeptRights {
   readonly authenticator: Authenticator;
-  readonly credentials: CredentialStore;
   readonly audit: AuditTrail;
   readonly addressKey: () => Promise<Uint8Array>;
   readonly logger: Logger;
@@ -154,7 +148,9 @@ export function createTfePort(parts: TfePortParts): TfePort {
   };
 
   return {
-    authenticate: async (request) => {
+    authenticate: async (request, { isCurrent = false } = {}) => {
+      const before = principals.get(request);
+      if (isCurrent && before !== undefined) await forgetRights(parts, before);
       const principal = await authenticateToken(authenticator, request);
       // Refusals are audited with the caller.
       principals.set(request, principal);

@@ -27,8 +27,14 @@ export interface TfeRefusal {
 
 /** The server behind this API. Its errors are described by {@link failureOf}. */
 export interface TfePort {
-  /** Who sent a request: before any part of its body is read, and again when all of it is there. */
-  authenticate(request: FastifyRequest): Promise<TfeCaller>;
+  /**
+   * Who sent a request: before any part of its body is read, and again when all of it is there. With `isCurrent`, for changes of administrators that
+   * are recognized already, nothing counts that was read of the rights before.
+   */
+  authenticate(
+    request: FastifyRequest,
+    options?: { readonly isCurrent?: boolean },
+  ): Promise<TfeCaller>;
   /** Who a credential is now, for an address that was made for it; rejects where it is not valid any more. */
   callerOf(credential: string): Promise<TfeCaller>;
   /** Counts a request of a caller, or on its behalf; throws where it makes too many. */

@@ -2,6 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { TfeError } from "../errors.ts";
 import { one, page, type ResourceObject } from "../json-api/document.ts";
 import {
+  ADMINISTERS,
   callerOf,
   documentOf,
   memberOf,
@@ -70,7 +71,7 @@ export function organizationRoutes(fastify: FastifyInstance, context: RouteConte
     );
   });
 
-  fastify.post<InOrganization>(`${organization}/projects`, async (request, reply) => {
+  fastify.post<InOrganization>(`${organization}/projects`, ADMINISTERS, async (request, reply) => {
     const caller = memberOf(context, request);
     requireAdmin(caller, "create a project");
     const name = (await documentOf(context, request)).text("name", 64) ?? "";

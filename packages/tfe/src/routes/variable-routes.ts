@@ -3,6 +3,7 @@ import { TfeError } from "../errors.ts";
 import { one, page } from "../json-api/document.ts";
 import type { TfeVariable, TfeVariableOwner, VariablePort } from "../port/variable-port.ts";
 import {
+  type ADMINISTERS,
   callerOf,
   documentOf,
   type RouteContext,
@@ -77,9 +78,12 @@ export function ownedVariableRoutes<Params extends object>(
   {
     path,
     ownerOf,
+    options = {},
     list = async () => undefined,
   }: {
     readonly path: string;
+    /** Of the routes that change something. */
+    readonly options?: Partial<typeof ADMINISTERS>;
     readonly ownerOf: (request: FastifyRequest<{ Params: Params }>) => Promise<OwnerAtPath>;
     /** Answers a list otherwise. */
     readonly list?: (
@@ -114,7 +118,7 @@ export function ownedVariableRoutes<Params extends object>(
     );
   });
 
-  fastify.post<Of>(path, async (request, reply) => {
+  fastify.post<Of>(path, options, async (request, reply) => {
     const { owner, id, requireWriter } = await ownerOf(request);
     requireWriter();
     const wanted = newVariableOf(await documentOf(context, request));
@@ -128,7 +132,7 @@ export function ownedVariableRoutes<Params extends object>(
     return send(reply, one(variableResource(at.id, await variableAt(request, at))));
   });
 
-  fastify.patch<One>(byId, async (request, reply) => {
+  fastify.patch<One>(byId, options, async (request, reply) => {
     const at = await ownerOf(request);
     at.requireWriter();
     const variable = await variableAt(request, at);
@@ -138,7 +142,7 @@ export function ownedVariableRoutes<Params extends object>(
     return send(reply, one(variableResource(at.id, changed)));
   });
 
-  fastify.delete<One>(byId, async (request, reply) => {
+  fastify.delete<One>(byId, options, async (request, reply) => {
     const at = await ownerOf(request);
     at.requireWriter();
     await variables.remove(callerOf(context, request), at.owner, await variableAt(request, at));

@@ -7,6 +7,7 @@ import type { TfeSetName, VariablePort } from "../port/variable-port.ts";
 import type { TfeVariableSet, VariableSetPort } from "../port/variable-set-port.ts";
 import { projectId, projectResource } from "./organization-routes.ts";
 import {
+  ADMINISTERS,
   callerOf,
   documentOf,
   memberOf,
@@ -154,19 +155,24 @@ export function variableSetRoutes(
     return showMany(request, reply, own);
   });
 
-  fastify.post<InOrganization>("/organizations/:organization/varsets", async (request, reply) => {
-    const caller = memberOf(context, request);
-    if (caller.adminProjects === undefined) requireAdmin(caller, "create a variable set");
-    const document = await documentOf(context, request);
-    const project = await parentOf(caller, document);
-    requireWriter(caller, { project });
-    const name = document.text("name");
-    if (name === undefined) throw new TfeError("TFE_UNPROCESSABLE", '"name" is missing');
-    const change = await setChangeOf(document, finderOf(request));
-    const made = await sets.create(caller, { ...change, name, project });
-    if (made === undefined) throw new TfeError("TFE_UNPROCESSABLE", "Name has already been taken");
-    return show(request, reply, made, 201);
-  });
+  fastify.post<InOrganization>(
+    "/organizations/:organization/varsets",
+    ADMINISTERS,
+    async (request, reply) => {
+      const caller = memberOf(context, request);
+      if (caller.adminProjects === undefined) requireAdmin(caller, "create a variable set");
+      const document = await documentOf(context, request);
+      const project = await parentOf(caller, document);
+      requireWriter(caller, { project });
+      const name = document.text("name");
+      if (name === undefined) throw new TfeError("TFE_UNPROCESSABLE", '"name" is missing');
+      const change = await setChangeOf(document, finderOf(request));
+      const made = await sets.create(caller, { ...change, name, project });
+      if (made === undefined)
+        throw new TfeError("TFE_UNPROCESSABLE", "Name has already been taken");
+      return show(request, reply, made, 201);
+    },
+  );
   const parentOf = async (
     caller: TfeCaller,
     document: RequestDocument,
@@ -180,7 +186,7 @@ export function variableSetRoutes(
     if (set === undefined) throw new TfeError("TFE_NOT_FOUND");
     return show(request, reply, set);
   });
-  fastify.patch<ById>(at, async (request, reply) => {
+  fastify.patch<ById>(at, ADMINISTERS, async (request, reply) => {
     const caller = callerOf(context, request);
     const set = await nameAt(request);
     requireWriter(caller, set);
@@ -196,7 +202,7 @@ export function variableSetRoutes(
     const change = await setChangeOf(document, finderOf(request));
     return show(request, reply, await sets.change(caller, set, change));
   });
-  fastify.delete<ById>(at, async (request, reply) => {
+  fastify.delete<ById>(at, ADMINISTERS, async (request, reply) => {
     const caller = callerOf(context, request);
     const set = await nameAt(request);
     requireWriter(caller, set);
@@ -206,7 +212,7 @@ export function variableSetRoutes(
 
   for (const kind of ["workspaces", "projects"] as const) {
     const path = `${at}/relationships/${kind}`;
-    fastify.post<ById>(path, async (request, reply) => {
+    fastify.post<ById>(path, ADMINISTERS, async (request, reply) => {
       const caller = callerOf(context, request);
       const set = await nameAt(request);
       requireWriter(caller, set);
@@ -214,7 +220,7 @@ export function variableSetRoutes(
       await sets.attach(caller, set, await placesOf(document, kind, finderOf(request)));
       return reply.code(204).send();
     });
-    fastify.delete<ById>(path, async (request, reply) => {
+    fastify.delete<ById>(path, ADMINISTERS, async (request, reply) => {
       const caller = callerOf(context, request);
       const set = await nameAt(request);
       requireWriter(caller, set);
@@ -226,6 +232,7 @@ export function variableSetRoutes(
 
   ownedVariableRoutes<ById["Params"]>(fastify, context, variables, {
     path: `${at}/relationships/vars`,
+    options: ADMINISTERS,
     ownerOf: async (request) => {
       const caller = callerOf(context, request);
       const set = await nameAt(request);

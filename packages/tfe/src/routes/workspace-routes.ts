@@ -12,6 +12,7 @@ import type {
 } from "../port/workspace-port.ts";
 import { rendersStructured } from "./renders-structured.ts";
 import {
+  ADMINISTERS,
   callerOf,
   documentOf,
   memberOf,
@@ -65,7 +66,7 @@ export function workspaceRoutes(fastify: FastifyInstance, context: RouteContext)
     );
   });
 
-  fastify.post<InOrganization>(all, async (request, reply) => {
+  fastify.post<InOrganization>(all, ADMINISTERS, async (request, reply) => {
     const caller = memberOf(context, request);
     requireAdmin(caller, "create a workspace");
     const document = await documentOf(context, request);
@@ -131,16 +132,16 @@ export function workspaceRoutes(fastify: FastifyInstance, context: RouteContext)
     return reply.code(204).send();
   };
   const safely = "/actions/safe-delete";
-  fastify.delete<ByName>(byName, async (request, reply) =>
+  fastify.delete<ByName>(byName, ADMINISTERS, async (request, reply) =>
     remove(request, reply, await named(request), true),
   );
-  fastify.delete<ById>(byId, async (request, reply) =>
+  fastify.delete<ById>(byId, ADMINISTERS, async (request, reply) =>
     remove(request, reply, await workspaceOf(context, request), true),
   );
-  fastify.post<ByName>(`${byName}${safely}`, async (request, reply) =>
+  fastify.post<ByName>(`${byName}${safely}`, ADMINISTERS, async (request, reply) =>
     remove(request, reply, await named(request), false),
   );
-  fastify.post<ById>(`${byId}${safely}`, async (request, reply) =>
+  fastify.post<ById>(`${byId}${safely}`, ADMINISTERS, async (request, reply) =>
     remove(request, reply, await workspaceOf(context, request), false),
   );
 
