@@ -5,6 +5,10 @@ import { EXIT, type ExitCode } from "../exit-code.ts";
 import { openServer, withServerErrors } from "../runs/open-server.ts";
 import { openServerStack, type ServerStackOptions } from "../runs/run-place.ts";
 import { printable } from "../terminal/printable.ts";
+import { changeSeen } from "./change-seen.ts";
+
+/** The pattern of a set that is for no stack. */
+const NO_STACK = "/";
 
 /** Options of commands about sets: of the project, or of the account. */
 export interface SetOptions extends ServerStackOptions {
@@ -55,6 +59,11 @@ export async function variablesSaveSet(
       advice: "Add --of-account, or leave out --for-project.",
     });
   }
+  if (forProject.length > 0 && patterns.includes(NO_STACK)) {
+    throw new CommandError("A set for no stack is for no project.", {
+      advice: `Leave out --for-project, or --for ${NO_STACK}.`,
+    });
+  }
   const { client, place } = await openSets(options, context);
   const { signal } = context;
   const settings = {
@@ -77,11 +86,23 @@ export async function variablesSaveSet(
           ).data
         : (await client.createVariableSet({ ...place, body: { name, ...settings } }, { signal }))
             .data;
+    const changeOfAccount = async () => {
+      let body = accountSettings;
+      const read = async () => {
+        if (forProject.length === 0 || patterns.length > 0) return {};
+        const { data, etag } = await client.showAccountVariableSet({ set: name }, { signal });
+        // One for no stack would stay one, with projects that say otherwise.
+        body = isForNone(data) ? { ...accountSettings, stacks: [] } : accountSettings;
+        return { etag };
+      };
+      return changeSeen(read, async (ifMatch) =>
+        client.changeAccountVariableSet({ set: name, ifMatch, body }, { signal }),
+      );
+    };
     const change = async () => {
-      const at = { set: name, ifMatch: "*" };
-      return place === undefined
-        ? (await client.changeAccountVariableSet({ ...at, body: accountSettings }, { signal })).data
-        : (await client.changeVariableSet({ ...place, ...at, body: settings }, { signal })).data;
+      if (place === undefined) return changeOfAccount();
+      const at = { ...place, set: name, ifMatch: "*" };
+      return (await client.changeVariableSet({ ...at, body: settings }, { signal })).data;
     };
     const saved = await change().catch(async (error: unknown) => {
       if (!isClientError(error, "not_found")) throw error;
@@ -121,11 +142,16 @@ async function openSets(options: SetOptions, context: CommandContext) {
   return { client: await openServer(context, options.server), place: undefined };
 }
 
+/** Whether a set is for no stack: an empty list would be for all. */
+function isForNone({ stacks }: Pick<VariableSet, "stacks">): boolean {
+  return stacks.length > 0 && stacks.every((pattern) => pattern === NO_STACK);
+}
+
 function lineOf(set: VariableSet | AccountVariableSet): string {
   const { name, stacks, priority, variables, description } = set;
   const projects = "projects" in set ? set.projects : [];
   const parts = [
-    stacks.length === 0 ? "all stacks" : stacks.join(" "),
+    isForNone(set) ? "no stack" : stacks.length === 0 ? "all stacks" : stacks.join(" "),
     ...(projects.length === 0 ? [] : [`of the projects ${projects.join(" ")}`]),
     ...(priority ? ["priority"] : []),
     `${variables.length} ${variables.length === 1 ? "variable" : "variables"}`,

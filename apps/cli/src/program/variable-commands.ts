@@ -62,7 +62,7 @@ export function defineVariableCommands(define: Define, run: CommandAction): void
     )
     .option(
       "--for <pattern>",
-      "stacks that it is for, such as web-*, or net/web-* with --of-account; may be repeated",
+      "stacks that it is for, such as web-*, or net/web-* with --of-account, or / for none; may be repeated",
       collect,
       [],
     )

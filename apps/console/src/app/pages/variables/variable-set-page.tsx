@@ -8,8 +8,8 @@ import { Empty, Loaded, ProblemBox } from "../../parts/states.tsx";
 import { TableScroll } from "../../parts/table-scroll.tsx";
 import { usePath } from "../../parts/use-address.ts";
 import { isAccountAdmin, useServer } from "../../session/server-context.tsx";
-import { patternsText } from "../policies/policy-texts.ts";
 import { SetDialog } from "./set-dialog.tsx";
+import { setPlacesText } from "./set-places-text.ts";
 import { type EditedVariable, NEW_VARIABLE, VariableDialog } from "./variable-dialog.tsx";
 
 type SetVariable = AccountVariableSet["variables"][number];
@@ -71,7 +71,7 @@ function VariableSet({ shown }: { readonly shown: ShownSet }) {
         <dl className="facts-list">
           <div>
             <dt>For</dt>
-            <dd>{patternsText(set)}</dd>
+            <dd>{setPlacesText(set)}</dd>
           </div>
           <div>
             <dt>Its values win over</dt>
@@ -256,7 +256,8 @@ function RemoveVariableDialog({
       problem={remove.error !== null && <ProblemBox error={remove.error} />}
     >
       <p>
-        The next runs of {patternsText(set)} do not get <code>{key}</code> from this set.
+        The set is for {setPlacesText(set)}. The next runs of these do not get <code>{key}</code>{" "}
+        from it.
       </p>
     </Dialog>
   );
@@ -290,8 +291,8 @@ function DeleteSetDialog({ shown: { set, etag }, onClose }: OfSetProps) {
       problem={remove.error !== null && <ProblemBox error={remove.error} />}
     >
       <p>
-        The next runs of {patternsText(set)} do not get its {set.variables.length} variables. They
-        cannot be brought back.
+        The set is for {setPlacesText(set)}. The next runs of these do not get its{" "}
+        {set.variables.length} variables. They cannot be brought back.
       </p>
     </Dialog>
   );

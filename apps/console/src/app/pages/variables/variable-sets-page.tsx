@@ -5,8 +5,8 @@ import { PageHead } from "../../parts/page-head.tsx";
 import { Empty, Loaded } from "../../parts/states.tsx";
 import { TableScroll } from "../../parts/table-scroll.tsx";
 import { isAccountAdmin, useServer } from "../../session/server-context.tsx";
-import { patternsText } from "../policies/policy-texts.ts";
 import { SetDialog } from "./set-dialog.tsx";
+import { setPlacesText } from "./set-places-text.ts";
 
 /** The variable sets of the account, which give variables to stacks of several projects. */
 export function VariableSetsPage() {
@@ -56,7 +56,7 @@ export function VariableSetsPage() {
                         {set.priority && <span className="badge quiet">priority</span>}
                         {set.description !== "" && <div className="quiet">{set.description}</div>}
                       </th>
-                      <td className="wide">{patternsText(set)}</td>
+                      <td className="wide">{setPlacesText(set)}</td>
                       <td data-label="variables:">{set.variables.length}</td>
                     </tr>
                   ))}
