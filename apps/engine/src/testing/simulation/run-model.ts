@@ -467,10 +467,10 @@ export class RunModel {
     }
     const isLost = run.reasonCode === "worker_lost" && before?.phase !== P.PHASE_APPLYING;
     // This very end may say that a worker was lost.
-    const worker = this.records.ticketOf(tickets, run.id)?.claim?.worker;
+    const { worker = "" } = this.records.ticketOf(tickets, run.id)?.claim ?? {};
     const isRelief = run.history.at(-1)?.actor !== worker;
     // So may one of the worker itself, which never had the step or could not store its result.
-    const isLastLoss = isRelief || this.#tickets.hasNoExecution(run.id);
+    const isLastLoss = isRelief || this.#tickets.hasNoExecution(run.id, worker);
     const lost = this.#tickets.lossesOf(run.id) + (isLastLoss ? 1 : 0);
     if (isLost && lost < ATTEMPTS) {
       this.records.fail(11, `${what} failed as worker_lost after ${lost} losses`);

@@ -25,6 +25,8 @@ export class TicketRules {
   readonly #uncounted = new Map<string, number>();
   /** Where steps of claims are executed, by run; absent where no execution began. */
   readonly #executions = new Map<string, Map<SimProcess, ExecutionState>>();
+  /** The processes of workers, which take their leases. */
+  readonly #processes = new Map<string, SimProcess>();
   /** Since when a ticket is free, by run; and how many claims a project has since when. */
   readonly #freeSince = new Map<string, number>();
   readonly #claims = new Map<string, { readonly count: number; readonly sinceMs: number }>();
@@ -45,9 +47,15 @@ export class TicketRules {
   }
 
   /** Whether the worker of a claim has no execution whose result may still come. */
-  hasNoExecution(run: string): boolean {
-    const executions = [...(this.#executions.get(run) ?? [])];
+  hasNoExecution(run: string, worker: string): boolean {
+    const executions = this.#executionsOf(run, worker);
     return executions.length === 0 || executions.some(([, state]) => state === "done");
+  }
+
+  /** Those of the worker of the claim: one that lost its claim while it stood still may begin the step late, beside it. */
+  #executionsOf(run: string, worker: string): readonly (readonly [SimProcess, ExecutionState])[] {
+    const own = this.#processes.get(worker);
+    return [...(this.#executions.get(run) ?? [])].filter(([process]) => process === own);
   }
 
   /** The execution of the step of a claim begins, or is over. */
@@ -68,6 +76,10 @@ export class TicketRules {
     fences: ReadonlyMap<string, Fence>,
   ): void {
     const { atMs, process } = commit;
+    for (const { kind, name } of commit.writes) {
+      const { owner = "" } = kind === "Fence" ? (this.#records.fences.rows.get(name) ?? {}) : {};
+      if (owner !== "" && name === `worker.${owner}`) this.#processes.set(owner, process);
+    }
     for (const [name, before] of tickets) {
       const after = this.#records.tickets.rows.get(name);
       if (after === before || before.claim === undefined) continue;
@@ -109,10 +121,11 @@ export class TicketRules {
     what: string,
   ): void {
     const { run } = before;
-    const executions = [...(this.#executions.get(run) ?? [])];
+    const worker = before.claim?.worker ?? "";
+    const executions = this.#executionsOf(run, worker);
     // A result that comes back to no store was lost, too; what its own worker killed was not.
-    if (isTaken || this.hasNoExecution(run)) this.lost(run);
-    // A worker that lost its lease may end what it executes late, and one that stood still may even begin it late, beside that of the claim.
+    if (isTaken || this.hasNoExecution(run, worker)) this.lost(run);
+    // A worker that lost its lease may end what it executes late.
     const isExecuted =
       executions.length > 0 &&
       executions.every(
