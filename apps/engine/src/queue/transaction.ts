@@ -208,6 +208,20 @@ export class Transaction {
     return false;
   }
 
+  /** Whether the batch can no longer be done, or was: something that it requires is stored at another version by now, and none comes back. */
+  async isOver(): Promise<boolean> {
+    const required = [
+      ...this.#guards,
+      ...this.#writes().map(({ id, resource }) => ({ id, version: resource?.version ?? "" })),
+    ];
+    for (const { id, version } of required) {
+      if (version === "") continue;
+      const stored = await readStored(this.#parts.storage, "strong", { ...id, uid: "" });
+      if (stored?.version !== version) return true;
+    }
+    return false;
+  }
+
   /** A deletion of a project leaves nothing: whatever is new in one is made before it begins, or after it has ended. */
   async #requireProjects(): Promise<void> {
     for (const { id, resource, message } of this.#writes()) {
@@ -248,6 +262,8 @@ const ATTEMPTS = 40;
 interface OpenAttempt<T> {
   readonly tx: Transaction;
   readonly result: T;
+  /** Why it is not known. */
+  readonly error?: unknown;
 }
 
 /**
@@ -255,7 +271,8 @@ interface OpenAttempt<T> {
  * writer was faster or a guard did not hold. So `decide` has to refuse by what it reads whatever cannot be done.
  *
  * A batch whose answer was lost may be done later. Each further attempt looks for it after its reads: if it is not there
- * by then, one of the two fails, as they write the same records.
+ * by then, one of the two fails, as they write the same records. An attempt that refuses writes nothing: its refusal, which may be one by the time alone,
+ * is the answer once no earlier batch can be done any more; until then the outcome is not known.
  */
 export async function transact<T>(
   parts: TransactionParts,
@@ -282,7 +299,7 @@ export async function transact<T>(
       if (!mayRepeat || !isLost(thrown) || attempt >= ATTEMPTS) throw thrown;
       const isUnknown =
         isStorageError(thrown, "STORAGE_INCONSISTENT") && thrown.details.outcome !== "not-applied";
-      if (decided !== undefined && isUnknown) open.push(decided);
+      if (decided !== undefined && isUnknown) open.push({ ...decided, error: thrown });
       await sleep(parts.clock, parts.random() * Math.min(200, 2 ** attempt));
     }
   }
@@ -295,8 +312,14 @@ async function decideAfter<T>(
   decide: () => Promise<T>,
 ): Promise<OpenAttempt<T>> {
   const [decision] = await Promise.allSettled([decide()]);
-  for (const earlier of open) if (await earlier.tx.happened()) return earlier;
-  if (decision.status === "rejected") throw decision.reason;
+  const isRefused = decision.status === "rejected";
+  const possible: OpenAttempt<T>[] = [];
+  for (const earlier of open) {
+    // Before the look for it, as it may be done in between.
+    if (isRefused && !(await earlier.tx.isOver())) possible.push(earlier);
+    if (await earlier.tx.happened()) return earlier;
+  }
+  if (isRefused) throw possible.length === 0 ? decision.reason : possible[0]?.error;
   return { tx, result: decision.value };
 }
 
