@@ -2,11 +2,11 @@ import { randomBytes } from "node:crypto";
 import { systemClock } from "@stackwright/base/clock";
 import { createStoredKeys } from "@stackwright/core";
 import { MemoryBlobs } from "@stackwright/core/testing";
-import { Run_Mode } from "@stackwright/proto/stackwright";
+import { PlanSet, PlanSet_Phase, Run_Mode } from "@stackwright/proto/stackwright";
 import { readStored } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { describe, expect, it } from "vitest";
-import { FENCE_KIND, stackPlace } from "../domain/run-places.ts";
+import { FENCE_KIND, planSetPlace, stackPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { cancelRun } from "../queue/cancel.ts";
 import { readQueue } from "../queue/stack-queue.ts";
@@ -72,6 +72,14 @@ async function start() {
     /** What setting a variable, or a schedule, leaves of a stack that never had a run. */
     writeQueue: async () =>
       transact(parts, async (tx) => tx.update(await readQueue(tx, stack.reference), {})),
+    /** The stack is in a plan set. */
+    joinSet: async (phase: PlanSet_Phase) => {
+      await transact(parts, async (tx) =>
+        tx.update(await readQueue(tx, stack.reference), { planSet: "s" }),
+      );
+      const set = PlanSet.create({ id: "s", phase });
+      await fixture.put(SERVER_KINDS.planSet, planSetPlace(stack.reference, "s"), set);
+    },
     protect: async () =>
       fixture.put(SERVER_KINDS.rfsStack, stackPlace(stack.reference), {
         ...SERVER_KINDS.rfsStack.codec.decode(new Uint8Array()),
@@ -141,6 +149,26 @@ describe("the removal of a workspace", () => {
       message: "a command writes the state of the stack",
     });
     expect((await directory.find("acme", "one"))?.stack).toEqual(stack);
+  });
+
+  it("is refused while the stack is in a plan set that has not ended, also by force", async () => {
+    const { remove, joinSet, directory } = await start();
+    await joinSet(PlanSet_Phase.PHASE_AWAITING_APPROVAL);
+    for (const force of [false, true]) {
+      await expect(remove(force)).rejects.toMatchObject({
+        code: "conflict",
+        message:
+          "the stack is in the plan set s, which has not ended; discard or cancel that first",
+      });
+    }
+    expect(await directory.find("acme", "one")).toBeDefined();
+  });
+
+  it("is possible once the plan set of the stack has ended", async () => {
+    const { remove, joinSet, directory } = await start();
+    await joinSet(PlanSet_Phase.PHASE_DISCARDED);
+    await remove(false);
+    expect(await directory.find("acme", "one")).toBeUndefined();
   });
 
   it("is refused where the stack is protected, also by force", async () => {

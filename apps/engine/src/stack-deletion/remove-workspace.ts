@@ -5,12 +5,14 @@ import {
   type StackLock,
   type StackReference,
 } from "@stackwright/core";
-import { Fence } from "@stackwright/proto/stackwright";
+import { Fence, type StackQueue } from "@stackwright/proto/stackwright";
 import { readStored } from "@stackwright/storage";
 import { parseStateFile } from "@stackwright/tfstate";
+import { isSetEnded } from "../domain/plan-set-phases.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
 import {
   FENCE_KIND,
+  planSetPlace,
   RUN_KIND,
   runPlace,
   STACK_HEAD_KIND,
@@ -43,7 +45,7 @@ interface Removal {
 
 /**
  * Removes a workspace with all that belongs to its stack; without `force` only one without resources (`not_empty`). `stack_locked`,
- * `deletion_protected`, and `conflict` while a run is under way, and where one was interrupted.
+ * `deletion_protected`, and `conflict` while a run or a plan set of the stack has not ended, and where one was interrupted.
  *
  * The names, the lock and what is known of the tool go in one step with the record of the deletion, which fails when a state, a run or a lock comes
  * meanwhile: it is decided again then. The rest follows; what an interruption leaves of it, any server removes later.
@@ -187,7 +189,7 @@ async function removeTool(tx: Transaction, stack: StackReference): Promise<void>
   else tx.guardAbsent(SERVER_KINDS.tool, stackPlace(stack));
 }
 
-/** Whether a stack has a queue; `conflict` while a run is in it. */
+/** Whether a stack has a queue; `conflict` while a run is in it, or the stack is in a plan set that has not ended. */
 async function guardQueue(tx: Transaction, stack: StackReference): Promise<boolean> {
   const queue = await tx.find(SERVER_KINDS.queue, stackPlace(stack));
   if (queue === undefined) {
@@ -203,8 +205,24 @@ async function guardQueue(tx: Transaction, stack: StackReference): Promise<boole
   if (current !== "" || pending.length > 0 || plansNow) {
     throw new ServerError("conflict", "a run of the stack is being processed");
   }
+  await requireNoOpenSet(tx, stack, queue.message);
   tx.guardRow(queue);
   return true;
+}
+
+/** `conflict` while the stack is in a plan set that has not ended: how its run there ended decides of the other ones, and is gone with the stack. */
+async function requireNoOpenSet(
+  tx: Transaction,
+  stack: StackReference,
+  { planSet }: Pick<StackQueue, "planSet">,
+): Promise<void> {
+  if (planSet === "") return;
+  const set = await tx.find(SERVER_KINDS.planSet, planSetPlace(stack, planSet));
+  if (set === undefined || isSetEnded(set.message.phase)) return;
+  throw new ServerError(
+    "conflict",
+    `the stack is in the plan set ${planSet}, which has not ended; discard or cancel that first`,
+  );
 }
 
 /** Whether the engine has a state of a stack, and plans and applies it; guarded. `conflict` where a run left it open. */

@@ -26,7 +26,9 @@ export function deleteStackRoute(fastify: FastifyInstance, parts: ApiParts): voi
         "DeleteStack",
         { 202: StackView },
         { params: StackParams, querystring: Force },
-        { 409: "it has objects, a lock or a run, or is protected from deletion" },
+        {
+          409: "it has objects, a lock or a run, is in a plan set that has not ended, or is protected from deletion",
+        },
       ),
       config: { access: "admin" },
     },

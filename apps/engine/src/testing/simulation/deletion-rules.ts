@@ -1,5 +1,6 @@
 import {
   Run,
+  Run_Mode,
   RunTicket,
   type Stack,
   type StackDeletion,
@@ -7,6 +8,7 @@ import {
 } from "@stackwright/proto/stackwright";
 import { ENDS, nameOf } from "./run-phases.ts";
 import { isOn, type RunRecords } from "./run-records.ts";
+import { isEnded } from "./set-rules.ts";
 import type { Commit, CommittedWrite } from "./sim-store.ts";
 
 /** Kinds of which nothing is written for a stack that is gone, however late. Others are removed an hour later. */
@@ -105,6 +107,11 @@ export class DeletionRules {
     if ((head?.run ?? "") !== "") this.#fail(`${what}, and its state is open`);
     if (isOn(this.#records.locks.rows.get(stack), commit.process.clock.wallMs()))
       this.#fail(`${what}, and it is locked`);
+    for (const { id, mode, phase, members } of this.#records.sets.rows.values()) {
+      const isOpen = mode === Run_Mode.MODE_APPLY && !isEnded(phase);
+      if (isOpen && members.some((one) => one.stack === stack))
+        this.#fail(`${what} while the set ${id} has not ended`);
+    }
     if (this.#records.deletions.rows.get(stack) === undefined)
       this.#fail(`${what} without a record of that`);
   }

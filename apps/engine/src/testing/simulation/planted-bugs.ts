@@ -497,6 +497,12 @@ export const BUGS: readonly (readonly [
     unguarded("Stack"),
   ],
   [
+    "a stack that is deleted while its plan set has not ended",
+    [21],
+    98,
+    blindTo("requests", "StackQueue", StackQueue, (queue) => ({ ...queue, planSet: "" })),
+  ],
+  [
     "a stack that is deleted past a lock",
     [21],
     18,

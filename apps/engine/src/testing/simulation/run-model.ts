@@ -52,7 +52,7 @@ const ATTEMPTS = 3;
  * 19. They are applied one after the other while the set is; it ends as its runs do, or they end as it does.
  * 20. What is not approved within the time of its project, or not begun while its approvals count, ends a minute later and not before, and never while a
  *     worker has it; nothing of it is applied afterwards.
- * 21. A stack is deleted by a request, while no run of it is open and no lock is on it; nothing of it runs afterwards, and all that was of it goes, an
+ * 21. A stack is deleted by a request, while no run and no set of it is open and no lock is on it; nothing of it runs afterwards, and all that was of it goes, an
  *     hour later also what was written late.
  */
 export class RunModel {

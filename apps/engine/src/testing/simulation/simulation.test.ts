@@ -40,6 +40,7 @@ describe("simulated runs of several servers", () => {
     ["two servers that requested one run of a plan set wrote it twice in a batch", 218],
     ["the apply of a run of a schedule waited for the plans of others", 1907157081],
     ["an approval was refused as late, and given by an attempt that landed later", 773578908],
+    ["a set was applied of which a run was discarded, as its stack was deleted then", 266625414],
     ["a step that was begun late counted for the claim after its own", 1593842862],
   ])("keep what was repaired: %s (seed %i)", async (_title, seed) => {
     expect((await simulateRuns(randomCase(seed))).violations).toEqual([]);
