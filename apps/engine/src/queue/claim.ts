@@ -4,6 +4,7 @@ import { decodeRecord } from "../domain/record-kind.ts";
 import { FENCE_KIND, type RunReference, runOfTicket } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import type { ListedTicket } from "./choose-ticket.ts";
 import { isApprovalOver } from "./expire-approval.ts";
 import { passFreezes } from "./freeze.ts";
 import { isPaused } from "./recovery-block.ts";
@@ -46,6 +47,11 @@ export interface RunClaim {
 }
 
 interface ClaimOptions {
+  /**
+   * What the ticket was when it was decided what its claim may do, and whether it is tried: one that differs by now is not claimed. A
+   * run has tickets of one name for all of its steps. @default as it is
+   */
+  readonly listed?: ListedTicket["ticket"] | undefined;
   /** Whether the token of the claim may write the state of the stack. @default false */
   readonly writesState?: boolean;
   /** Number of the request of a remote worker that the claim answers. @default none */
@@ -69,12 +75,13 @@ export async function claimTicket(
   ticketId: ResourceId,
   worker: WorkerTenure,
   tokenDigest: string,
-  { writesState = false, request = 0 }: ClaimOptions = {},
+  { listed, writesState = false, request = 0 }: ClaimOptions = {},
 ): Promise<RunClaim | undefined> {
   const place = { tenancy: ticketId.tenancy, name: ticketId.name };
   return transact(parts, async (tx) => {
     const ticket = await tx.find(SERVER_KINDS.ticket, place);
     if (ticket === undefined || ticket.message.claim !== undefined) return undefined;
+    if (listed !== undefined && !isSame(ticket.message, listed)) return undefined;
     if (!isExecutable(ticket.message)) return undefined;
     const step = STEPS[ticket.message.step];
     if (step === undefined) return undefined;
@@ -130,13 +137,26 @@ export async function claimTicket(
   });
 }
 
-/** Whether a worker has a ticket by now that was listed as free. */
-export async function isTaken(
+/** What became of a ticket that was listed as free and could not be claimed. */
+export async function standingOf(
   { storage }: Pick<TransactionParts, "storage">,
-  { id }: { readonly id: ResourceId },
-): Promise<boolean> {
+  { id, ticket: listed }: ListedTicket,
+): Promise<{
+  /** The worker that has it; undefined where none has. */
+  readonly worker: string | undefined;
+  /** It is gone, or another step or attempt than was listed. */
+  readonly isOther: boolean;
+}> {
   const found = await readStored(storage, "strong", id);
-  return found !== undefined && decodeRecord(SERVER_KINDS.ticket, found).claim !== undefined;
+  const ticket = found && decodeRecord(SERVER_KINDS.ticket, found);
+  return {
+    worker: ticket?.claim?.worker,
+    isOther: ticket === undefined || !isSame(ticket, listed),
+  };
+}
+
+function isSame(one: RunTicket, other: RunTicket): boolean {
+  return one.step === other.step && one.attempts === other.attempts;
 }
 
 /**

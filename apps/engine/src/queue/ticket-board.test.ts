@@ -166,3 +166,21 @@ it("keeps what its watch said while the store was listed", async () => {
   expect(shown(await listing)).toEqual([`${ticketPlace(one).name} free`]);
   expect(shown(await board.list())).toEqual(present);
 });
+
+it("reads one list for all that ask while another one is read, and begins it after that", async () => {
+  const { storage, board, enqueue } = await startUnreliable();
+  storage.isDeaf = true;
+  const held = Promise.withResolvers<void>();
+  storage.hold = held.promise;
+  const before = storage.lists;
+  const first = board.listStored();
+  await expect.poll(() => storage.lists).toBe(before + 1);
+  await enqueue("two");
+  const others = [board.listStored(), board.listStored(), board.listStored()];
+  storage.hold = Promise.resolve();
+  held.resolve();
+  expect(await first).toHaveLength(1);
+  for (const other of others) expect(await other).toHaveLength(2);
+  expect(storage.lists).toBe(before + 2);
+  expect(await board.list()).toHaveLength(2);
+});

@@ -20,6 +20,9 @@ export class TicketBoard implements AsyncDisposable {
   readonly #ending = new AbortController();
   readonly #following: Promise<void>;
   #mirror: TicketMirror | undefined;
+  /** A list of the store that is being read, and one that begins when it has ended. */
+  #listing: Promise<readonly ListedTicket[]> | undefined;
+  #nextListing: Promise<readonly ListedTicket[]> | undefined;
 
   constructor(parts: MirrorParts) {
     this.#parts = parts;
@@ -46,16 +49,37 @@ export class TicketBoard implements AsyncDisposable {
     return this.#mirror?.list() ?? listTickets(this.#parts, options);
   }
 
-  /** The tickets of the store; those that the watch said nothing of meanwhile replace what the board had. */
-  async listStored(options?: CallOptions): Promise<readonly ListedTicket[]> {
-    const correct = this.#mirror?.beginCorrection();
+  /**
+   * The tickets of the store as they are at some time after the call; those that the watch said nothing of meanwhile replace what the board
+   * had. All that ask while a list is read share the next one.
+   */
+  async listStored(): Promise<readonly ListedTicket[]> {
+    if (this.#listing === undefined) return this.#beginListing();
+    this.#nextListing ??= this.#listing
+      .catch(() => undefined)
+      .then(async () => {
+        this.#nextListing = undefined;
+        return this.#beginListing();
+      });
+    return this.#nextListing;
+  }
+
+  async #beginListing(): Promise<readonly ListedTicket[]> {
+    const listing = this.#listStored();
+    this.#listing = listing;
     try {
-      const listed = await listTickets(this.#parts, options);
-      correct?.apply(listed);
-      return listed;
+      return await listing;
     } finally {
-      correct?.end();
+      if (this.#listing === listing) this.#listing = undefined;
     }
+  }
+
+  async #listStored(): Promise<readonly ListedTicket[]> {
+    const mirror = this.#mirror;
+    mirror?.beginCorrection();
+    const listed = await listTickets(this.#parts, { signal: this.#ending.signal });
+    mirror?.correct(listed);
+    return listed;
   }
 
   /** Resolves when a ticket that no worker has was written after the call, or the signal aborts. */
@@ -73,8 +97,8 @@ class TicketMirror implements Mirror {
   readonly #logger: Logger;
   readonly #onFree: (mirror: TicketMirror) => void;
   readonly #tickets = new Map<string, ListedTicket>();
-  /** What was written since corrections began that have not ended. */
-  readonly #written = new Set<Set<string>>();
+  /** What was written since the correction began. */
+  #written: Set<string> | undefined;
 
   constructor(logger: Logger, onFree: (mirror: TicketMirror) => void) {
     this.#logger = logger;
@@ -105,19 +129,13 @@ class TicketMirror implements Mirror {
   }
 
   /** Begins to note what is written while the store is listed, which the list may not have. */
-  beginCorrection(): {
-    readonly apply: (listed: readonly ListedTicket[]) => void;
-    readonly end: () => void;
-  } {
-    const written = new Set<string>();
-    this.#written.add(written);
-    return {
-      apply: (listed) => this.#correct(listed, written),
-      end: () => this.#written.delete(written),
-    };
+  beginCorrection(): void {
+    this.#written = new Set();
   }
 
-  #correct(listed: readonly ListedTicket[], written: ReadonlySet<string>): void {
+  correct(listed: readonly ListedTicket[]): void {
+    const written = this.#written ?? new Set();
+    this.#written = undefined;
     const found = new Set<string>();
     for (const one of listed) {
       const key = keyOf(one.id);
@@ -137,7 +155,7 @@ class TicketMirror implements Mirror {
   }
 
   #note(key: string): void {
-    for (const written of this.#written) written.add(key);
+    this.#written?.add(key);
   }
 }
 

@@ -68,11 +68,13 @@ export async function startFakeWorker(
     capacity,
     clock = systemClock,
     sweepMs = 50,
+    random = () => 0.5,
   }: {
     readonly storage?: StorageBackend;
     /** What the worker measures its times by. */
     readonly clock?: Clock;
     readonly sweepMs?: number;
+    readonly random?: () => number;
     readonly timing?: { readonly ttlMs: number };
     readonly limits?: StepLimits;
     readonly capacity?: number;
@@ -123,6 +125,7 @@ export async function startFakeWorker(
       policies: new PolicyRunner({ clock }),
       directory: join(scratch.path, "runs"),
       sweepMs,
+      random,
       stackOf: async (stack) =>
         Promise.resolve({
           name: "one",

@@ -5,7 +5,13 @@ import { FENCE_KIND, runOfTicket, WORKER_LEASE } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { workerPrefix } from "../domain/worker-prefix.ts";
 import { type ListedTicket, orderTickets, retryMs, withClaim } from "../queue/choose-ticket.ts";
-import { claimTicket, isTaken, type RunClaim, STEPS, type WorkerTenure } from "../queue/claim.ts";
+import {
+  claimTicket,
+  type RunClaim,
+  STEPS,
+  standingOf,
+  type WorkerTenure,
+} from "../queue/claim.ts";
 import { releaseClaim } from "../queue/release.ts";
 import { createRunToken, digestOfRunToken } from "../queue/run-token.ts";
 import { ServedProjects } from "../queue/served-projects.ts";
@@ -113,11 +119,15 @@ export async function claimNext(
         const token = createRunToken(reference);
         const digest = digestOfRunToken(token);
         const claim = await claimTicket(parts, one.id, worker, digest, {
+          listed: one.ticket,
           writesState: access === "write",
           request,
         });
         if (claim !== undefined) return { taken: one, given: { claim, token } };
-        if (await isTaken(parts, one)) return { taken: one };
+        const standing = await standingOf(parts, one);
+        if (standing.worker !== undefined) return { taken: one };
+        // A list that is not behind has it as it is.
+        if (standing.isOther) tried.delete(run);
       } catch (error) {
         if (error instanceof ServerError && error.code === "claim_lost") throw error;
         // The others need not wait for one that is damaged.

@@ -8,6 +8,7 @@ import { Bell } from "../bell.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { ticketPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import type { ListedTicket } from "../queue/choose-ticket.ts";
 import { releaseClaim } from "../queue/release.ts";
 import { listTickets } from "../queue/sweep.ts";
 import { idOf } from "../queue/transaction.ts";
@@ -25,8 +26,9 @@ async function start(storageOf: StorageBackend = createMemoryStorage()) {
   const bell = new Bell();
   let rounds = 0;
   let requests = 0;
+  let behind: readonly ListedTicket[] = [];
   const tickets = {
-    list: async () => Promise.resolve([]),
+    list: async () => Promise.resolve(behind),
     listStored: async () => listTickets({ storage, logger: silentLogger }),
     rung: async (signal: AbortSignal) => {
       rounds += 1;
@@ -52,7 +54,10 @@ async function start(storageOf: StorageBackend = createMemoryStorage()) {
     const found = await readStored(storage, "strong", idOf(SERVER_KINDS.ticket, ticketPlace(run)));
     return found && decodeRecord(SERVER_KINDS.ticket, found);
   };
-  return { parts, clock, bell, run: run.run, ask, ticket, rounds: () => rounds };
+  const leaveBehind = async (): Promise<void> => {
+    behind = await tickets.listStored();
+  };
+  return { parts, clock, bell, run: run.run, ask, ticket, leaveBehind, rounds: () => rounds };
 }
 
 it("a request whose worker has turned to another server leaves what the worker got there", {
@@ -137,4 +142,15 @@ it("a step that is claimed while its worker goes is free again, and none of its 
   expect(gone.signal.aborted).toBe(true);
   expect(await ticket()).toMatchObject({ attempts: 0, claim: undefined });
   expect((await ask())?.claim.attempts).toBe(0);
+});
+
+it("a request claims a ticket as the store has it, where the board has a former attempt", async () => {
+  const { parts, ask, leaveBehind } = await start();
+  await leaveBehind();
+  const former = await ask();
+  if (former === undefined) throw new Error("no claim");
+  const { ticket: id, worker, tokenDigest } = former.claim;
+  const lost = { ticket: id, worker: worker.id, guard: worker.guard, actor: "w", reason: "lost" };
+  expect(await releaseClaim(parts, { ...lost, tokenDigest })).toBe(true);
+  expect((await ask())?.claim.attempts).toBe(1);
 });

@@ -31,7 +31,7 @@ interface WaitOptions {
   readonly authorizeAgain: () => Promise<void>;
 }
 
-/** How often a waiting request looks by itself, into the store. */
+/** How often a waiting request looks into the store, give or take a quarter, so that those that wait for one ticket do not all do so at once. */
 const LOOK_MS = 5_000;
 
 /**
@@ -45,15 +45,15 @@ export async function waitForClaim(
   request: ClaimRequest,
   { gone, stopping, authorizeAgain }: WaitOptions,
 ): Promise<GivenClaim | undefined> {
-  const { clock, tickets } = parts;
+  const { clock, random, tickets } = parts;
   const { running = [], ended = [], wait_seconds: seconds = 0, background } = request;
   const { request: number } = request;
   const receivedMs = clock.monotonicMs();
   const over = new AbortController();
   using _end = clock.after(seconds * 1_000, () => over.abort());
   const waiting = AbortSignal.any([gone, stopping, over.signal]);
-  // The board may lack what the store has, which is therefore listed by the first look and where nothing rang for a while.
-  let listsStore = true;
+  // The board may lack what the store has, which is therefore listed by the first look that finds nothing, and now and then.
+  let listAtMs: number | undefined;
   while (!gone.aborted) {
     const look = new AbortController();
     const rung = tickets.rung(AbortSignal.any([waiting, look.signal]));
@@ -67,17 +67,19 @@ export async function waitForClaim(
         const present = isAny ? await tickets.listStored() : listed;
         return claimNext(parts, principal, tenure, { ...known, tickets: present });
       };
-      let given = await choose(await tickets.list());
-      if (given === undefined && listsStore) given = await choose(await tickets.listStored());
+      const isDue = listAtMs === undefined || clock.monotonicMs() >= listAtMs;
+      let given = listAtMs !== undefined && isDue ? undefined : await choose(await tickets.list());
+      if (given === undefined && isDue) {
+        given = await choose(await tickets.listStored());
+        listAtMs = clock.monotonicMs() + LOOK_MS * (0.75 + random() / 2);
+      }
       if (given !== undefined && gone.aborted) return await takeBack(parts, given);
       if (given !== undefined) return given;
       if (waiting.aborted || seconds === 0) return undefined;
-      listsStore = await Promise.race([
-        rung.then(() => false),
-        sleep(clock, LOOK_MS, AbortSignal.any([waiting, look.signal])).then(
-          () => true,
-          () => false,
-        ),
+      const pauseMs = Math.max(0, (listAtMs ?? 0) - clock.monotonicMs());
+      await Promise.race([
+        rung,
+        sleep(clock, pauseMs, AbortSignal.any([waiting, look.signal])).catch(() => undefined),
       ]);
     } finally {
       look.abort();

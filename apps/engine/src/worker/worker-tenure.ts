@@ -18,7 +18,7 @@ import {
   retryMs,
   withClaim,
 } from "../queue/choose-ticket.ts";
-import { claimTicket, isTaken, type RunClaim, STEPS } from "../queue/claim.ts";
+import { claimTicket, type RunClaim, STEPS, standingOf } from "../queue/claim.ts";
 import { listen } from "../queue/listen.ts";
 import { releaseClaim } from "../queue/release.ts";
 import { digestOfRunToken } from "../queue/run-token.ts";
@@ -82,8 +82,8 @@ export class Tenure {
   readonly #servers: LiveServers;
   readonly #served: ServedProjects;
   #bell = Promise.withResolvers<void>();
-  /** When the tickets of the store were listed last. */
-  #listedAt = Number.NEGATIVE_INFINITY;
+  /** When the tickets of the store are listed next, at the latest. */
+  #listAt = Number.NEGATIVE_INFINITY;
   /** Whether since then a claim may have been stored here that has no execution. */
   #isUnsure = false;
   #drift: DriftMirror | undefined;
@@ -161,7 +161,7 @@ export class Tenure {
 
   async #loop(): Promise<void> {
     const { signal } = this.#ending;
-    const { clock, logger, random, sweepMs = SWEEP_MS } = this.#parts;
+    const { clock, logger, sweepMs = SWEEP_MS } = this.#parts;
     let sweptAt = Number.NEGATIVE_INFINITY;
     let checkedAt = Number.NEGATIVE_INFINITY;
     while (!signal.aborted) {
@@ -191,7 +191,8 @@ export class Tenure {
         logger.warn({ err: error }, "the worker could not look for tickets and tries again");
       }
       const pause = new AbortController();
-      const pauseMs = sweepMs * (0.75 + random() / 2);
+      const leastMs = Math.min(RETRY_MS, sweepMs);
+      const pauseMs = Math.max(leastMs, this.#listAt - clock.monotonicMs());
       const retry = this.#endedAt.size > 0 ? Math.min(RETRY_MS, pauseMs) : pauseMs;
       await Promise.race([
         this.#bell.promise,
@@ -239,12 +240,12 @@ export class Tenure {
    */
   async #listTickets(): Promise<readonly ListedTicket[]> {
     const { signal } = this.#ending;
-    const { clock, tickets: board, sweepMs = SWEEP_MS } = this.#parts;
+    const { clock, random, tickets: board, sweepMs = SWEEP_MS } = this.#parts;
     const nowMs = clock.monotonicMs();
-    if (!this.#isUnsure && nowMs - this.#listedAt < sweepMs) return board.list({ signal });
+    if (!this.#isUnsure && nowMs < this.#listAt) return board.list({ signal });
     this.#isUnsure = false;
-    const tickets = await board.listStored({ signal });
-    this.#listedAt = nowMs;
+    const tickets = await board.listStored();
+    this.#listAt = nowMs + sweepMs * (0.75 + random() / 2);
     for (const one of tickets) {
       const { worker } = one.ticket.claim ?? {};
       if (worker === this.id) await this.#releaseIdle(one);
@@ -274,16 +275,24 @@ export class Tenure {
       if ((this.#leftUntil.get(run) ?? 0) > now) continue;
       try {
         if (await isLeftToOthers(this.#parts, this.#servers, one)) this.#leave(one, now);
-        else if ((await this.#claim(one)) || (await isTaken(this.#parts, one))) return one;
+        else if ((await this.#claim(one)) || (await this.#isTaken(one))) return one;
       } catch (error) {
         if (signal.aborted || isStorageError(error, "STORAGE_INCONSISTENT")) throw error;
-        // The others need not wait for one that is damaged.
+        // The others need not wait for one that is damaged. An attempt to claim it may have been stored.
+        this.#isUnsure = true;
         this.#endedAt.set(run, now);
         const traceId = traceIdOf(run, one.ticket.traceParent);
         logger.error({ run, traceId, err: error }, "a ticket could not be claimed");
       }
     }
     return undefined;
+  }
+
+  /** Whether another worker was faster, or this one has the claim from an attempt whose outcome it never learned. */
+  async #isTaken(one: ListedTicket): Promise<boolean> {
+    const { worker } = await standingOf(this.#parts, one);
+    if (worker === this.id) this.#isUnsure = true;
+    return worker !== undefined;
   }
 
   /** Lets other servers claim a step whose key this one has not. */
@@ -332,6 +341,7 @@ export class Tenure {
     let claim: RunClaim | undefined;
     try {
       claim = await claimTicket(this.#parts, id, worker, tokenDigest, {
+        listed: ticket,
         writesState: access === "write",
       });
     } finally {

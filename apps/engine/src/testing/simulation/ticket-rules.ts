@@ -149,6 +149,8 @@ export class TicketRules {
       this.#records.fail(5, `${what} by a worker without a lease`);
     }
     const run = this.#records.runs.get(id);
+    if (ticket.step !== Step.STEP_PLAN && claim?.writesState !== true)
+      this.#records.fail(5, `${what} to apply without the right to write the state`);
     const isHeld = ticket.step !== Step.STEP_RECOVER && run !== undefined && !isPlanOnly(run);
     const wallMs = process.clock.wallMs();
     if (isHeld && isOn(this.#records.locks.rows.get(stack), wallMs))
