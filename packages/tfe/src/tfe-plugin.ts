@@ -5,7 +5,7 @@ import type { TfeCaller } from "./port/caller.ts";
 import type { TfeFailure, TfePort } from "./port/tfe-port.ts";
 import { organizationRoutes } from "./routes/organization-routes.ts";
 import { refusalOf } from "./routes/refusal.ts";
-import type { RouteContext, Signer } from "./routes/route-context.ts";
+import { needsCurrentRights, type RouteContext, type Signer } from "./routes/route-context.ts";
 import { runRoutes } from "./routes/run-routes.ts";
 import { stateRoutes } from "./routes/state-routes.ts";
 import { variableRoutes } from "./routes/variable-routes.ts";
@@ -55,7 +55,8 @@ export async function tfePlugin(
     context.callers.set(request, caller);
   });
   fastify.addHook("preHandler", async (request) => {
-    if (request.routeOptions.config.administers !== true) return;
+    const known = context.callers.get(request);
+    if (known === undefined || !needsCurrentRights(request, known)) return;
     context.callers.set(request, await port.authenticate(request, { isCurrent: true }));
   });
   // Before the answer, so that who has it finds the entry.

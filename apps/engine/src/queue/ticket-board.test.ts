@@ -184,3 +184,38 @@ it("reads one list for all that ask while another one is read, and begins it aft
   expect(storage.lists).toBe(before + 2);
   expect(await board.list()).toHaveLength(2);
 });
+
+it("reads one list at a time, whenever others ask for one", async () => {
+  const { storage, board } = await startUnreliable();
+  let atOnce = 0;
+  let most = 0;
+  const list = storage.list.bind(storage);
+  storage.list = async (...given) => {
+    atOnce += 1;
+    most = Math.max(most, atOnce);
+    const found = await list(...given);
+    atOnce -= 1;
+    return found;
+  };
+  const asks = Array.from({ length: 20 }, async (_, count) => {
+    for (let turn = 0; turn < 20; turn += 1) {
+      for (let tick = 0; tick < count; tick += 1) await Promise.resolve();
+      await board.listStored();
+    }
+  });
+  await Promise.all(asks);
+  expect(most).toBe(1);
+});
+
+it("lets who no longer waits go, and reads the list for the others", async () => {
+  const { storage, board } = await startUnreliable();
+  const held = Promise.withResolvers<void>();
+  storage.hold = held.promise;
+  const going = new AbortController();
+  const gone = board.listStored({ signal: going.signal });
+  const other = board.listStored();
+  going.abort(new Error("the worker ends"));
+  await expect(gone).rejects.toThrow("the worker ends");
+  held.resolve();
+  expect(await other).toHaveLength(1);
+});

@@ -7,6 +7,7 @@ import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import type { ListedTicket } from "./choose-ticket.ts";
 import { type Mirror, type MirrorParts, mirrorKind } from "./mirror-kind.ts";
 import { listTickets } from "./sweep.ts";
+import { untilAborted } from "./until-aborted.ts";
 
 // The board is for choosing. A watch may lag, or be silent, so a ticket of the board may be gone or claimed, and one may be
 // missing. That is safe for who claims: a claim reads its ticket itself, and whoever waits lists the store from time to time, from which
@@ -51,11 +52,17 @@ export class TicketBoard implements AsyncDisposable {
 
   /**
    * The tickets of the store as they are at some time after the call; those that the watch said nothing of meanwhile replace what the board
-   * had. All that ask while a list is read share the next one.
+   * had. All that ask while a list is read share the next one, which continues where one of them no longer waits.
    */
-  async listStored(): Promise<readonly ListedTicket[]> {
+  async listStored({ signal }: Pick<CallOptions, "signal"> = {}): Promise<readonly ListedTicket[]> {
+    return untilAborted(this.#shareListing(), signal);
+  }
+
+  async #shareListing(): Promise<readonly ListedTicket[]> {
+    // One that waits for its turn has not begun, also where the former one has just ended.
+    if (this.#nextListing !== undefined) return this.#nextListing;
     if (this.#listing === undefined) return this.#beginListing();
-    this.#nextListing ??= this.#listing
+    this.#nextListing = this.#listing
       .catch(() => undefined)
       .then(async () => {
         this.#nextListing = undefined;

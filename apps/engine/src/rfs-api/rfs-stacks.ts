@@ -170,15 +170,8 @@ export async function findRfsStack(
   const stack = await new StackDirectory({ storage }).find({ account, project }, name);
   if (stack === undefined) return undefined;
   const record = await readRfsStack(parts, stack.reference);
-  if (await isDeletionDone(parts, stack, record.deletionRun)) {
-    try {
-      await removeRfsStack(parts, stack);
-    } catch (error) {
-      parts.logger.warn({ err: error, stack: name }, "a deleted stack could not be removed");
-      throw error;
-    }
-    return undefined;
-  }
+  const isDone = await isDeletionDone(parts, stack, record.deletionRun);
+  if (isDone && (await removeDeleted(parts, stack))) return undefined;
   const runs = await deploymentsOf(storage, stack.reference);
   return {
     id: stack.reference.stack,
@@ -191,6 +184,18 @@ export async function findRfsStack(
     updatedAtMs: Number(record.updatedAtMs),
     deployment: deploymentView(runs, record),
   };
+}
+
+/** Removes a stack whose objects are gone; false where something still uses it, such as a plan set that has not ended: who asks next does it. */
+async function removeDeleted(parts: RfsParts, stack: NamedStack): Promise<boolean> {
+  try {
+    await removeRfsStack(parts, stack);
+    return true;
+  } catch (error) {
+    parts.logger.warn({ err: error, stack: stack.name }, "a deleted stack could not be removed");
+    if (error instanceof ServerError && error.code === "conflict") return false;
+    throw error;
+  }
 }
 
 /** A run that is requested: its id, by whom and why. */

@@ -48,6 +48,8 @@ it.each<[string, string, object | undefined, unknown?]>([
   ["PATCH", "SET/relationships/vars/VAR", { value: "c" }],
   ["DELETE", "SET/relationships/vars/VAR", undefined],
   ["POST", `${ORGANIZATION}/workspaces`, { name: "other" }],
+  ["PATCH", "workspaces/WS", { "execution-mode": "local" }],
+  ["PATCH", `${ORGANIZATION}/workspaces/shop`, { "execution-mode": "local" }],
   ["DELETE", "workspaces/WS", undefined],
   ["POST", "workspaces/WS/actions/safe-delete", undefined],
   ["DELETE", `${ORGANIZATION}/workspaces/shop`, undefined],

@@ -100,6 +100,8 @@ export async function claimNext(
   const isOurs = ({ id: { tenancy } }: ListedTicket): boolean =>
     tenancy.partition === account &&
     (projects.length === 0 || projects.includes(tenancy.namespace));
+  /** Runs whose tickets are others by now: a list that is not behind has them as they are. */
+  const stale = new Set<string>();
   /** The first ticket that was not tried and that a worker has now, and the claim where it is this one. */
   const claimFirst = async (listed: readonly ListedTicket[]) => {
     // In the order of all: what other workers have claimed counts for the fairness between projects.
@@ -126,8 +128,7 @@ export async function claimNext(
         if (claim !== undefined) return { taken: one, given: { claim, token } };
         const standing = await standingOf(parts, one);
         if (standing.worker !== undefined) return { taken: one };
-        // A list that is not behind has it as it is.
-        if (standing.isOther) tried.delete(run);
+        if (standing.isOther) stale.add(run);
       } catch (error) {
         if (error instanceof ServerError && error.code === "claim_lost") throw error;
         // The others need not wait for one that is damaged.
@@ -139,7 +140,10 @@ export async function claimNext(
   };
   for (let listed = tickets; ; ) {
     const found = await claimFirst(listed);
-    if (found === undefined) return undefined;
+    if (found === undefined) {
+      for (const run of stale) tried.delete(run);
+      return undefined;
+    }
     served.serve(found.taken);
     if (found.given !== undefined) return found.given;
     listed = withClaim(listed, found.taken);

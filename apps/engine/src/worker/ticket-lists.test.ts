@@ -1,7 +1,9 @@
+import { storedRunPhase } from "@stackwright/core";
 import { StorageError } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { DelegatingStorage } from "@stackwright/storage/testing";
 import { expect, it } from "vitest";
+import { STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
 import { playPlan, startFakeWorker } from "../testing/fake-worker.ts";
 import { overBatches } from "../testing/over-batches.ts";
 
@@ -54,4 +56,19 @@ it("a claim whose step could not be given up as the store was away is released o
   );
   await reaches(await enqueue(), "awaiting_approval");
   expect(steps).toBe(2);
+});
+
+it("a ticket that cannot be claimed, as its stack is damaged, makes no lists of the store", async () => {
+  const storage = new CountedLists(createMemoryStorage());
+  const { fixture, reference, read, enqueue } = await startFakeWorker(playPlan, {
+    storage,
+    sweepMs,
+  });
+  await fixture.damage(STACK_HEAD_KIND, stackPlace(reference));
+  const run = await enqueue();
+  const before = storage.lists;
+  // Each second the worker tries it again.
+  await new Promise((done) => setTimeout(done, 3_500));
+  expect(storedRunPhase((await read(run)).phase)).not.toBe("failed");
+  expect(storage.lists - before).toBeLessThanOrEqual(1);
 });

@@ -244,7 +244,8 @@ export class Tenure {
     const nowMs = clock.monotonicMs();
     if (!this.#isUnsure && nowMs < this.#listAt) return board.list({ signal });
     this.#isUnsure = false;
-    const tickets = await board.listStored();
+    const tickets = await board.listStored({ signal });
+    signal.throwIfAborted();
     this.#listAt = nowMs + sweepMs * (0.75 + random() / 2);
     for (const one of tickets) {
       const { worker } = one.ticket.claim ?? {};
@@ -278,8 +279,7 @@ export class Tenure {
         else if ((await this.#claim(one)) || (await this.#isTaken(one))) return one;
       } catch (error) {
         if (signal.aborted || isStorageError(error, "STORAGE_INCONSISTENT")) throw error;
-        // The others need not wait for one that is damaged. An attempt to claim it may have been stored.
-        this.#isUnsure = true;
+        // The others need not wait for one that is damaged.
         this.#endedAt.set(run, now);
         const traceId = traceIdOf(run, one.ticket.traceParent);
         logger.error({ run, traceId, err: error }, "a ticket could not be claimed");

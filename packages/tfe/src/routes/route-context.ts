@@ -24,6 +24,15 @@ export interface RouteContext {
 /** Options of the routes of changes that administrators make: their rights are those of now. */
 export const ADMINISTERS = { config: { administers: true } } as const;
 
+/** Whether the rights of a caller have to be those of now; who is no administrator by what is known is refused in any case. */
+export function needsCurrentRights(
+  request: FastifyRequest,
+  { isAdmin, adminProjects = [] }: TfeCaller,
+): boolean {
+  const { administers = false } = request.routeOptions.config;
+  return administers && (isAdmin || adminProjects.length > 0);
+}
+
 type InOrganization = { readonly organization: string };
 type InWorkspace = { readonly workspace: string };
 
@@ -105,8 +114,8 @@ export async function readBody(request: FastifyRequest, maxBytes = BODY_BYTES): 
 export async function bodyOf(context: RouteContext, request: FastifyRequest): Promise<Buffer> {
   const body = await readBody(request);
   const before = callerOf(context, request);
-  const { administers = false } = request.routeOptions.config;
-  const now = await context.port.authenticate(request, { isCurrent: administers });
+  const isCurrent = needsCurrentRights(request, before);
+  const now = await context.port.authenticate(request, { isCurrent });
   if (rightsText(now) === rightsText(before)) return body;
   throw new TfeError("TFE_FORBIDDEN", "the rights of the credential have changed");
 }

@@ -113,10 +113,11 @@ export function workspaceRoutes(fastify: FastifyInstance, context: RouteContext)
     }
     return show(reply, caller, await workspaces.change(caller, workspace.id, changeOf(document)));
   };
-  fastify.patch<ByName>(byName, async (request, reply) =>
+  // An administrator changes by it which tool has the state.
+  fastify.patch<ByName>(byName, ADMINISTERS, async (request, reply) =>
     change(request, reply, await named(request)),
   );
-  fastify.patch<ById>(byId, async (request, reply) =>
+  fastify.patch<ById>(byId, ADMINISTERS, async (request, reply) =>
     change(request, reply, await workspaceOf(context, request)),
   );
 
