@@ -81,6 +81,19 @@ it("what lands after a further attempt came too late is no refusal", async () =>
   await expect(appendInTime(parts, run)).resolves.toBeUndefined();
 });
 
+it("what lands after a further attempt found nothing to do is what was done", async () => {
+  const { parts, run, delayNext } = await start(3);
+  delayNext();
+  let isInTime = true;
+  const done = await transact(parts, async (tx) => {
+    if (!isInTime) return false;
+    isInTime = false;
+    await appendEvents(tx, run, [{ at: 1, event: { type: "step-end", address: "a" } }]);
+    return true;
+  });
+  expect(done).toBe(true);
+});
+
 it("what may still land after all attempts is not known", async () => {
   const { parts, run, delayNext } = await start(1_000);
   delayNext();

@@ -271,8 +271,8 @@ interface OpenAttempt<T> {
  * writer was faster or a guard did not hold. So `decide` has to refuse by what it reads whatever cannot be done.
  *
  * A batch whose answer was lost may be done later. Each further attempt looks for it after its reads: if it is not there
- * by then, one of the two fails, as they write the same records. An attempt that refuses writes nothing: its refusal, which may be one by the time alone,
- * is the answer once no earlier batch can be done any more; until then the outcome is not known.
+ * by then, one of the two fails, as they write the same records. An attempt that refuses, or has nothing to write, conflicts with none: what it says, which may be so by the time
+ * alone, is the answer once no earlier batch can be done any more; until then the outcome is not known.
  */
 export async function transact<T>(
   parts: TransactionParts,
@@ -312,14 +312,16 @@ async function decideAfter<T>(
   decide: () => Promise<T>,
 ): Promise<OpenAttempt<T>> {
   const [decision] = await Promise.allSettled([decide()]);
-  const isRefused = decision.status === "rejected";
+  const isRefused = decision.status === "rejected" || tx.isEmpty;
   const possible: OpenAttempt<T>[] = [];
   for (const earlier of open) {
     // Before the look for it, as it may be done in between.
     if (isRefused && !(await earlier.tx.isOver())) possible.push(earlier);
     if (await earlier.tx.happened()) return earlier;
   }
-  if (isRefused) throw possible.length === 0 ? decision.reason : possible[0]?.error;
+  const [unknown] = possible;
+  if (unknown !== undefined) throw unknown.error;
+  if (decision.status === "rejected") throw decision.reason;
   return { tx, result: decision.value };
 }
 
