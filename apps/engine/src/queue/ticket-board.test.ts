@@ -5,6 +5,8 @@ import { DelegatingStorage } from "@stackwright/storage/testing";
 import { expect, it, onTestFinished } from "vitest";
 import { ticketPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { CountedLists } from "../testing/counted-lists.ts";
+import { LateWatches } from "../testing/late-watches.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
 import { silentWatches } from "../testing/silent-watches.ts";
 import { cancelRun } from "./cancel.ts";
@@ -13,16 +15,6 @@ import { claimTicket } from "./claim.ts";
 import { listTickets } from "./sweep.ts";
 import { TicketBoard } from "./ticket-board.ts";
 import { idOf } from "./transaction.ts";
-
-/** Counts lists of tickets. */
-class CountedLists extends DelegatingStorage {
-  lists = 0;
-
-  override async list(...given: Parameters<DelegatingStorage["list"]>) {
-    if (given[1].kind === "RunTicket") this.lists += 1;
-    return super.list(...given);
-  }
-}
 
 function start(wrap: (storage: CountedLists) => DelegatingStorage | CountedLists = (one) => one) {
   const storage = new CountedLists(createMemoryStorage());
@@ -101,45 +93,22 @@ it("leaves a damaged ticket out, and has the others", async () => {
     .toEqual([`${ticketPlace(two).name} free`]);
 });
 
-/** A store whose watches lose everything while `isDeaf`, and whose lists of tickets wait for `hold`. */
-class Unreliable extends CountedLists {
-  isDeaf = false;
-  hold: Promise<void> = Promise.resolve();
-
-  override async watchList(...given: Parameters<DelegatingStorage["watchList"]>) {
-    const watch = await super.watchList(...given);
-    const next = watch.next.bind(watch);
-    watch.next = async (options) => {
-      for (;;) {
-        const event = await next(options);
-        if (!this.isDeaf) return event;
-      }
-    };
-    return watch;
-  }
-
-  override async list(...given: Parameters<DelegatingStorage["list"]>) {
-    const found = await super.list(...given);
-    if (given[1].kind === "RunTicket") await this.hold;
-    return found;
-  }
-}
-
 async function startUnreliable() {
-  const storage = new Unreliable(createMemoryStorage());
-  const fixture = createRunFixture(storage);
+  const storage = new CountedLists(createMemoryStorage());
+  const watches = new LateWatches(storage);
+  const fixture = createRunFixture(watches);
   const board = new TicketBoard({ ...fixture.parts, logger: silentLogger });
   onTestFinished(async () => board[Symbol.asyncDispose]());
   const enqueue = async (name: string) =>
     fixture.enqueue(await fixture.stack(name), name, Run_Mode.MODE_PLAN_ONLY);
   const one = await enqueue("one");
   await expect.poll(async () => (await board.list()).length).toBe(1);
-  return { ...fixture, storage, board, enqueue, one };
+  return { ...fixture, storage, watches, board, enqueue, one };
 }
 
 it("learns from a list of the store what its watch lost, and rings for it", async () => {
-  const { storage, parts, board, enqueue, one } = await startUnreliable();
-  storage.isDeaf = true;
+  const { watches, parts, board, enqueue, one } = await startUnreliable();
+  watches.isSilent = true;
   await cancelRun(parts, one, { actor: "ann" });
   const two = await enqueue("two");
   expect(shown(await board.list())).toEqual([`${ticketPlace(one).name} free`]);
@@ -168,8 +137,8 @@ it("keeps what its watch said while the store was listed", async () => {
 });
 
 it("reads one list for all that ask while another one is read, and begins it after that", async () => {
-  const { storage, board, enqueue } = await startUnreliable();
-  storage.isDeaf = true;
+  const { storage, watches, board, enqueue } = await startUnreliable();
+  watches.isSilent = true;
   const held = Promise.withResolvers<void>();
   storage.hold = held.promise;
   const before = storage.lists;

@@ -10,11 +10,10 @@ import { listTickets } from "./sweep.ts";
 import { untilAborted } from "./until-aborted.ts";
 
 // The board is for choosing. A watch may lag, or be silent, so a ticket of the board may be gone or claimed, and one may be
-// missing. That is safe for who claims: a claim reads its ticket itself, and whoever waits lists the store from time to time, from which
-// the board learns what its watch missed. It is not safe for who takes a claim from another worker, or gives one of its
-// own back: these list the store.
+// missing. A claim is safe all the same: it reads its ticket itself. Workers that wait list the store from time to time, from which the
+// board learns what its watch missed. Taking a claim from another worker, or giving one back, goes by a list of the store alone.
 
-/** The tickets of all projects as one watch of the store has them, so that a look for the next step reads none of them from the store. */
+/** The tickets of all projects as one watch of the store has them, so that the choice of the next step reads none of them from the store. */
 export class TicketBoard implements AsyncDisposable {
   readonly #parts: MirrorParts;
   readonly #bell = new Bell();

@@ -1,23 +1,14 @@
 import { storedRunPhase } from "@stackwright/core";
 import { StorageError } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
-import { DelegatingStorage } from "@stackwright/storage/testing";
 import { expect, it } from "vitest";
 import { STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
+import { CountedLists } from "../testing/counted-lists.ts";
 import { playPlan, startFakeWorker } from "../testing/fake-worker.ts";
 import { overBatches } from "../testing/over-batches.ts";
 
 /** So long that nothing of a test is found by it. */
 const sweepMs = 600_000;
-
-class CountedLists extends DelegatingStorage {
-  lists = 0;
-
-  override async list(...given: Parameters<DelegatingStorage["list"]>) {
-    if (given[1].kind === "RunTicket") this.lists += 1;
-    return super.list(...given);
-  }
-}
 
 it("a worker that plans run after run lists the tickets of the store no more", async () => {
   const storage = new CountedLists(createMemoryStorage());
