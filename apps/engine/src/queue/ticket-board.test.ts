@@ -1,7 +1,7 @@
 import { silentLogger } from "@stackwright/base/logger";
 import { Run_Mode } from "@stackwright/proto/stackwright";
+import type { StorageBackend } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
-import { DelegatingStorage } from "@stackwright/storage/testing";
 import { expect, it, onTestFinished } from "vitest";
 import { ticketPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
@@ -16,7 +16,7 @@ import { listTickets } from "./sweep.ts";
 import { TicketBoard } from "./ticket-board.ts";
 import { idOf } from "./transaction.ts";
 
-function start(wrap: (storage: CountedLists) => DelegatingStorage | CountedLists = (one) => one) {
+function start(wrap: (storage: CountedLists) => StorageBackend = (one) => one) {
   const storage = new CountedLists(createMemoryStorage());
   const fixture = createRunFixture(wrap(storage));
   const board = new TicketBoard({ ...fixture.parts, logger: silentLogger });
@@ -74,9 +74,7 @@ it("rings for a ticket that no worker has, and not for a claim", async () => {
 });
 
 it("has the tickets of the store while its watch says nothing", async () => {
-  const { storage, board, enqueue } = start(
-    (one) => silentWatches(one) as unknown as DelegatingStorage,
-  );
+  const { storage, board, enqueue } = start(silentWatches);
   const one = await enqueue("one");
   expect(shown(await board.list())).toEqual([`${ticketPlace(one).name} free`]);
   expect(storage.lists).toBe(1);
