@@ -62,3 +62,21 @@ it.each([
   }
   expect(outcomes).toMatchObject([{ code: "invalid_request" }]);
 });
+
+it("files that are uploaded once more count as new", async () => {
+  const { parts, clock, stack } = createRunFixture();
+  const given = {
+    stack: await stack("one"),
+    stackName: "one",
+    actor: "ann",
+    signal: new AbortController().signal,
+  };
+  const archive = gzipSync(tarOf({ "main.tf": "" }));
+  const blobs = new MemoryBlobs();
+  const upload = async () =>
+    storeConfiguration({ ...parts, blobs }, { ...given, content: Readable.from([archive]) });
+  await upload();
+  clock.skip(100 * 3_600_000);
+  const { version, isNew } = await upload();
+  expect([isNew, Number(version.createdAtMs)]).toEqual([false, clock.wallMs()]);
+});

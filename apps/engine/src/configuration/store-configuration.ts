@@ -37,6 +37,9 @@ interface NewConfiguration {
   readonly commit?: string;
 }
 
+/** After which the same files are noted as uploaded once more. */
+const RENEWED_MS = 3_600_000;
+
 /**
  * Stores a configuration version: the archive is checked before anything of it is stored. The same files again give the
  * version that exists. `bundle_invalid` and `too_large` say what is wrong with the archive.
@@ -59,7 +62,12 @@ export async function storeConfiguration(
   return await transact(parts, async (tx) => {
     const place = memberPlace(stack, digest);
     const found = await tx.find(SERVER_KINDS.configuration, place);
-    if (found !== undefined) return { version: found.message, isNew: false };
+    if (found !== undefined) {
+      // It counts as a new one from now on, as a run of it is still to be requested.
+      const isOld = tx.nowMs - Number(found.message.createdAtMs) > RENEWED_MS;
+      if (isOld) tx.update(found, { createdAtMs: BigInt(tx.nowMs) });
+      return { version: found.message, isNew: false };
+    }
     const named = { tenancy: projectTenancy(stack), name: stackName };
     tx.guardRow(await tx.get(STACK_KIND, named));
     const version: ConfigurationVersion = {

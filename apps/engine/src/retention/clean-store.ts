@@ -9,6 +9,7 @@ import { expireOldPlans } from "../plan-expiry.ts";
 import { finishProjectDeletions } from "../project-deletion/project-deletion.ts";
 import { logDamaged } from "../queue/list-readable.ts";
 import { finishDeletions } from "../stack-deletion/stack-deletion.ts";
+import { expireConfigurations } from "./expire-configurations.ts";
 import { expireIdempotency } from "./expire-idempotency.ts";
 import { expireNotifications } from "./expire-notifications.ts";
 import { expirePlanSets } from "./expire-plan-sets.ts";
@@ -69,7 +70,7 @@ export async function finishProjects(
   onRemoved("deleted projects", await finishProjectDeletions(deletions, signal));
 }
 
-/** Removes runs and plans past their time, and then the blobs that nothing refers to any longer. Reads all resources. */
+/** Removes runs, configurations and plans past their time, and then the blobs that nothing refers to any longer. Reads all resources. */
 export async function collectRemains(
   {
     store,
@@ -85,6 +86,7 @@ export async function collectRemains(
 ): Promise<void> {
   const { storage } = store;
   const nowMs = clock.wallMs();
+  const removals = { storage, clock, token: randomUUID, random: Math.random };
   await doEach(signal, [
     async () => {
       const { runs, logs } = await expireRuns(storage, runRetention, nowMs, signal);
@@ -93,6 +95,8 @@ export async function collectRemains(
     },
     async () => onRemoved("mirrored versions", await expireUpstream(storage, nowMs, signal)),
     async () => onRemoved("plan sets", await expirePlanSets(storage, signal)),
+    // Behind the runs, which keep theirs.
+    async () => onRemoved("configurations", await expireConfigurations(removals, signal)),
     // First, so that the collection frees what only they refer to.
     async () => onRemoved("plans", await expireOldPlans(store, planRetention, nowMs, signal)),
     async () => {

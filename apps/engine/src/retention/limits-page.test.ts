@@ -26,6 +26,12 @@ const ROWS: readonly (readonly [row: string, says: string, file: string, code: s
     "api/idempotency/request-once.ts",
     "MAX_KEPT_BYTES = 16 * 1024",
   ],
+  [
+    "configurations",
+    "50 of a stack, those of the last 48 hours",
+    "retention/expire-configurations.ts",
+    "PER_STACK = 50;\nconst YOUNG_MS = 48 *",
+  ],
   ["login sessions", "12 hours without use, 7 days", "access/login-sessions.ts", "12 * "],
   [
     "codes of logins",
