@@ -1,4 +1,4 @@
-import { isEnded } from "@stackwright/core";
+import { isEnded, type RunPhase } from "@stackwright/core";
 import { type RunReference, ticketPlace } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
@@ -11,6 +11,14 @@ import { type TransactionParts, transact } from "./transaction.ts";
 /** What became of a request to cancel. */
 type CancelOutcome = "canceled" | "requested";
 
+interface CancelRequest {
+  readonly actor: string;
+  /** Ends it at once. @default false */
+  readonly force?: boolean;
+  /** In which the run is canceled; `illegal_transition` in another one. @default each */
+  readonly phases?: readonly RunPhase[];
+}
+
 /** How long the first stage lasts before the second may be requested without force. */
 const STAGE_2_AFTER_MS = 30_000;
 
@@ -22,11 +30,12 @@ const STAGE_2_AFTER_MS = 30_000;
 export async function cancelRun(
   parts: TransactionParts,
   reference: RunReference,
-  { actor, force = false }: { readonly actor: string; readonly force?: boolean },
+  { actor, force = false, phases }: CancelRequest,
 ): Promise<CancelOutcome> {
   return transact(parts, async (tx): Promise<CancelOutcome> => {
     const run = await readServerRun(tx, reference);
     const { message } = run.row;
+    if (phases !== undefined) requireAt(run, ...phases);
     if (isEnded(run.phase)) requireAt(run, "applying");
     const ticket = await tx.find(SERVER_KINDS.ticket, ticketPlace(reference));
     const isClaimed = ticket?.message.claim !== undefined;

@@ -6,7 +6,15 @@ import { onTestFinished } from "vitest";
 /** The API of a Git server with one pull request, as far as connections call it. */
 export async function startFakeGitea(branch: string) {
   const repo = { full_name: "acme/infra" };
-  const shown = { head: "", merged: false, mergeCommit: "", comment: "", isFork: false };
+  const shown = {
+    head: "",
+    base: "main",
+    closed: false,
+    merged: false,
+    mergeCommit: "",
+    comment: "",
+    isFork: false,
+  };
   const statuses = new Map<string, string>();
   /** Every request as it was sent, but for the token of its sender. */
   const received: string[] = [];
@@ -15,10 +23,10 @@ export async function startFakeGitea(branch: string) {
       return {
         title: "change",
         user: { login: "ann" },
-        state: shown.merged ? "closed" : "open",
+        state: shown.merged || shown.closed ? "closed" : "open",
         merged: shown.merged,
         ...(shown.merged && { merge_commit_sha: shown.mergeCommit }),
-        base: { ref: "main", repo },
+        base: { ref: shown.base, repo },
         head: {
           ref: branch,
           sha: shown.head,

@@ -52,7 +52,7 @@ async function advance(
     if (pull === undefined) return SETTLED;
     pull = await vanished(record, pull);
   } else {
-    if (facts.base !== connection.branch || facts.head === "") return SETTLED;
+    if (facts.base !== connection.branch || facts.head === "") return leave(record, pull);
     // What was merged or closed before it was ever planned is of no interest.
     if (pull === undefined && facts.state !== "open") return SETTLED;
     pull = await record.save((stored) => ({
@@ -64,6 +64,13 @@ async function advance(
       fork: facts.fork || stored.fork,
       state: STATES[facts.state],
       mergeCommit: facts.mergeCommit ?? "",
+      // Its runs were canceled: it is planned again.
+      ...(facts.state === "open" &&
+        stored.state === VcsPullRequest_State.STATE_CLOSED && {
+          plannedAtMs: 0n,
+          attempt: stored.attempt + 1,
+          note: "",
+        }),
     }));
   }
   if (pull.fork) {
@@ -71,9 +78,12 @@ async function advance(
     await report(record, [], []);
     return SETTLED;
   }
+  let isBehind = false;
   if (facts !== undefined && pull.state === VcsPullRequest_State.STATE_OPEN) {
     await planHead(record, facts, commands);
     const planned = await record.read();
+    // The repository and the API of its server may differ for a moment.
+    isBehind = planned?.head !== facts.head;
     if (planned?.fork === true) {
       await report(record, [], []);
       return SETTLED;
@@ -88,9 +98,8 @@ async function advance(
   const [plans, applies] = await record.shown();
   await report(record, plans, applies);
   const awaited = [...plans, ...applies].filter(({ isSettled }) => !isSettled);
-  const isClosed = pull.state === VcsPullRequest_State.STATE_CLOSED;
   return {
-    isSettled: isClosed || awaited.length === 0,
+    isSettled: awaited.length === 0 && !isBehind,
     awaited: awaited.flatMap(({ reference, comparison }) => {
       if (reference === undefined) return [];
       return comparison === undefined
@@ -98,6 +107,22 @@ async function advance(
         : [reference.run, comparison.comparison.shadowRun];
     }),
   };
+}
+
+/** A pull request that is for another branch now: for that of the connection it is closed. */
+async function leave(
+  record: PullRequestRecord,
+  pull: VcsPullRequest | undefined,
+): Promise<AdvancedPullRequest> {
+  if (pull?.state !== VcsPullRequest_State.STATE_OPEN) return SETTLED;
+  // Before it is noted, so that a crash leaves none of them.
+  await record.cancel([...pull.plans, ...pull.applies]);
+  const state = VcsPullRequest_State.STATE_CLOSED;
+  const note = `The pull request is for another branch now, and not for \`${record.open.connection.branch}\`.`;
+  await record.save((stored) => ({ ...stored, state, note }));
+  const [plans, applies] = await record.shown();
+  await report(record, plans, applies);
+  return SETTLED;
 }
 
 /** A branch that was deleted: merged if the branch of the connection has its newest commit. */
@@ -140,12 +165,13 @@ async function planHead(
     return;
   }
   const tree = (await repository.mergedTree(baseCommit, head)) ?? "";
-  if (before !== undefined && (isNew || isAsked)) {
+  const isPlanned = (known: Pick<VcsPullRequest, "head" | "baseCommit" | "plannedAtMs">): boolean =>
+    known.head === head && known.baseCommit === baseCommit && known.plannedAtMs !== 0n && !isAsked;
+  if (before !== undefined && !isPlanned(before) && (isNew || isAsked)) {
     await record.cancel([...before.plans, ...before.applies]);
   }
   const noted = await record.save((stored) => {
-    const isSame = stored.head === head && stored.baseCommit === baseCommit && !isAsked;
-    if (isSame && stored.plannedAtMs !== 0n) return stored;
+    if (isPlanned(stored)) return stored;
     return {
       ...stored,
       head,
@@ -154,6 +180,7 @@ async function planHead(
       plans: [],
       applies: [],
       applyRequested: false,
+      applyRequestedAtMs: 0n,
       appliedByMerge: false,
       attempt: stored.attempt + (isAsked ? 1 : 0),
       note: isAsked ? `Planned again for ${usersOf(again)}.` : "",

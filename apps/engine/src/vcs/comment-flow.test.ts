@@ -166,3 +166,49 @@ it("runs nothing for a pull request from a fork, at any request", {
   await settled();
   expect(await pull()).toMatchObject({ fork: true, plans: [] });
 });
+
+it("plans a pull request again that was closed, or was for another branch", {
+  timeout: 120_000,
+}, async () => {
+  const { gitea, settled, look, say, pull } = await start();
+  gitea.shown.closed = true;
+  await look();
+  await settled();
+  expect(await pull()).toMatchObject({ state: "closed" });
+  gitea.shown.closed = false;
+  await look();
+  await settled();
+  expect(gitea.shown.comment).toContain("1 to add, 0 to change, 0 to destroy, run 2");
+  gitea.shown.base = "release";
+  await look();
+  await settled();
+  expect(await pull()).toMatchObject({ state: "closed" });
+  expect(gitea.shown.comment).toContain("and not for `main`");
+  await say("ben", "stackwright apply");
+  await settled();
+  expect(await pull()).toMatchObject({ applies: [] });
+  gitea.shown.base = "main";
+  await look();
+  await settled();
+  expect(gitea.shown.comment).toContain("1 to add, 0 to change, 0 to destroy, run 3");
+  await say("ben", "stackwright apply");
+  await settled();
+  expect(gitea.shown.comment).toMatch(/run 3 \| applied, run 4/);
+});
+
+it("plans the newest commit where the repository has it later than the API says", {
+  timeout: 120_000,
+}, async () => {
+  const { place, gitea, call, look, settled, pull } = await start();
+  await place.commit({ "one/main.tf": main(2) });
+  gitea.shown.head = await place.git("rev-parse", "HEAD");
+  await look();
+  const tasks = async () =>
+    (await call("GET", `${P}/vcs-connections/infra/tasks`)).json["tasks"] as unknown[];
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  expect(await tasks()).toHaveLength(1);
+  await place.git("push", "--quiet", "origin", "HEAD:change", "HEAD:refs/pull/1/head");
+  await settled();
+  expect(await pull()).toMatchObject({ head: gitea.shown.head });
+  expect(gitea.shown.comment).toContain("1 to add, 0 to change, 0 to destroy, run 2");
+});

@@ -28,6 +28,8 @@ import { reportOf } from "./pull-request-report.ts";
 import type { OpenConnection, VcsParts } from "./vcs-parts.ts";
 
 const HOUR_MS = 3_600_000;
+/** From the request of the plans until they are made. */
+const PLANNING_MS = 60_000;
 const HEAD = "a".repeat(40);
 const FACTS: PullRequestFacts = {
   title: "change",
@@ -41,7 +43,7 @@ const FACTS: PullRequestFacts = {
 };
 
 /** An open pull request with the plan of one stack, whose apply was asked for and waits for its approval. */
-async function start(settings: Partial<Project>) {
+async function start(settings: Partial<Project>, planningMs = 0) {
   const fixture = createRunFixture();
   const { clock, storage } = fixture;
   const stack = await fixture.stack("one");
@@ -50,6 +52,8 @@ async function start(settings: Partial<Project>) {
   await fixture.put(SERVER_KINDS.project, place, Project.create({ name: project, ...settings }));
   const worker = await fixture.worker("w");
   const digest = await fixture.plan(stack, "plan");
+  const plannedAtMs = BigInt(clock.wallMs());
+  clock.skip(planningMs);
   const planned = async (mode: Run_Mode): Promise<RunReference> => {
     const run = await fixture.enqueue(stack, "one", mode, false);
     const ticket = idOf(SERVER_KINDS.ticket, ticketPlace(run));
@@ -81,7 +85,7 @@ async function start(settings: Partial<Project>) {
     applyRequested: true,
     applyRequestedBy: "ben",
     applyRequestedAtMs: atMs,
-    plannedAtMs: atMs,
+    plannedAtMs,
   }));
   const pull = async () => {
     const found = await record.read();
@@ -97,7 +101,9 @@ async function start(settings: Partial<Project>) {
     later: (ms: number) => clock.skip(ms),
     sweep: async () => sweepQueues(fixture.parts),
     look: async () => approveApplies(record),
-    comment: async () => {
+    close: async () =>
+      record.save((stored) => ({ ...stored, state: VcsPullRequest_State.STATE_CLOSED })),
+    comment: async (agoMs = 0) => {
       const now = await pull();
       const { reference } = record.open;
       comments += 1;
@@ -107,7 +113,7 @@ async function start(settings: Partial<Project>) {
         delivery: `delivery-${comments}`,
         head: HEAD,
         plansSha256: await transact(record.parts, async (tx) => plansDigest(tx, reference, now)),
-        writtenAtMs: BigInt(clock.wallMs()),
+        writtenAtMs: BigInt(clock.wallMs() - agoMs),
       });
       await carryOutCommands(record, FACTS, [command]);
       await approveApplies(record);
@@ -213,4 +219,20 @@ it("notes a comment about applies that are there as carried out", async () => {
   const { pull, comment } = await start({});
   await comment();
   expect(await pull()).toMatchObject({ handled: ["delivery-1"] });
+});
+
+it("approves nothing of a pull request that was closed", async () => {
+  const { run, close, look } = await start({});
+  await close();
+  await look();
+  expect((await run()).approvals).toEqual([]);
+});
+
+it("refuses a comment that was written before the last plan was made, and comes late", async () => {
+  const { pull, later, comment } = await start({}, PLANNING_MS);
+  later(HOUR_MS);
+  await comment(HOUR_MS + PLANNING_MS / 2);
+  expect((await pull()).note).toContain("were not there when the comment was written");
+  await comment(HOUR_MS - 1_000);
+  expect((await pull()).note).toContain("Apply requested by `ben`");
 });

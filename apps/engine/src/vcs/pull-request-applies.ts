@@ -122,7 +122,7 @@ async function refusalOf(
   if (pull.head !== facts.head) return "Nothing was applied: a newer commit is being planned.";
   const isPlanned = plans.every(({ phase }) => phase === "plan_finished" || phase === "no_changes");
   if (!isPlanned) return "Nothing was applied: not all plans are there.";
-  if (!(await hasSeen(record, pull, command))) {
+  if (!(await hasSeen(record, pull, plans, command))) {
     return "Nothing was applied: the plans that are shown were not there when the comment was written. Read them, and write it again.";
   }
   if (applies.length > 0 && applies.every(({ phase }) => phase === undefined || isEnded(phase))) {
@@ -146,11 +146,17 @@ async function refusalOf(
 async function hasSeen(
   record: PullRequestRecord,
   pull: VcsPullRequest,
+  plans: readonly ShownRun[],
   command: VcsCommand,
 ): Promise<boolean> {
   const { head, plansSha256, writtenAtMs } = command;
+  // When the last plan was made: a delivery may come long after its comment.
+  const madeAtMs = plans.reduce(
+    (last, { run }) => (run !== undefined && run.updatedAtMs > last ? run.updatedAtMs : last),
+    pull.plannedAtMs,
+  );
   // Git servers write times in seconds.
-  if (head !== pull.head || writtenAtMs + 1_000n <= pull.plannedAtMs) return false;
+  if (head !== pull.head || writtenAtMs + 1_000n <= madeAtMs) return false;
   const { reference } = record.open;
   return (
     plansSha256 === (await transact(record.parts, async (tx) => plansDigest(tx, reference, pull)))
@@ -161,6 +167,7 @@ async function hasSeen(
 export async function approveApplies(record: PullRequestRecord): Promise<void> {
   const pull = await record.read();
   if (pull === undefined || !pull.applyRequested) return;
+  if (pull.state === VcsPullRequest_State.STATE_CLOSED) return;
   const [plans, applies] = await record.shown();
   const problems = new Map<string, string>();
   for (const apply of applies) {

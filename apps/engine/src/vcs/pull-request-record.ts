@@ -1,3 +1,4 @@
+import type { RunPhase } from "@stackwright/core";
 import { type VcsCommand, VcsPullRequest, type VcsRun } from "@stackwright/proto/stackwright";
 import { isServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
@@ -8,8 +9,15 @@ import { readShownRun, type ShownRun } from "./shown-run.ts";
 import { actorOf, type OpenConnection, type VcsParts } from "./vcs-parts.ts";
 import { keyedPlace, pullRequestKey } from "./vcs-places.ts";
 
-/** Phases in which nothing is done for a run. */
-const WAITING: ReadonlySet<string> = new Set(["queued", "awaiting_approval", "policy_failed"]);
+/** Phases in which nothing of a run was approved. */
+const UNAPPROVED: readonly RunPhase[] = [
+  "queued",
+  "preparing",
+  "planning",
+  "planned",
+  "awaiting_approval",
+  "policy_failed",
+];
 
 /** What is stored of a pull request, with its runs, and who may do something with it. */
 export class PullRequestRecord {
@@ -53,13 +61,21 @@ export class PullRequestRecord {
     return [await read(pull?.plans ?? []), await read(pull?.applies ?? [])];
   }
 
-  /** Cancels runs that are of no use any more, where they have not begun or wait for an approval. */
-  async cancel(runs: readonly VcsRun[]): Promise<void> {
-    for (const run of runs) {
-      const { reference, phase } = await readShownRun(this.parts, this.open.reference, run);
-      if (reference === undefined || !WAITING.has(phase ?? "")) continue;
+  /**
+   * Cancels runs that are of no use any more, where they were not approved. One that is being planned would wait for an approval once its plan
+   * is there, and keep the stack from all others.
+   */
+  async cancel(given: readonly VcsRun[]): Promise<void> {
+    const actor = actorOf(this.open.reference);
+    for (const one of given) {
+      const { reference, phase, run } = await readShownRun(this.parts, this.open.reference, one);
+      // A second request would end the executor.
+      const isAsked = run?.cancel !== undefined;
+      if (reference === undefined || phase === undefined || isAsked) continue;
+      if (!UNAPPROVED.includes(phase)) continue;
       try {
-        await cancelRun(this.parts, reference, { actor: actorOf(this.open.reference) });
+        // Somebody may approve it at this moment.
+        await cancelRun(this.parts, reference, { actor, phases: UNAPPROVED });
       } catch (error) {
         if (!isServerError(error)) throw error;
       }

@@ -5,6 +5,7 @@ import {
   type VcsPullRequest,
   VcsPullRequest_State,
 } from "@stackwright/proto/stackwright";
+import { isServerError } from "../domain/server-error.ts";
 import { policyMarkdown } from "../policy/policy-markdown.ts";
 import { blockOf } from "../policy/policy-verdict.ts";
 import { policyOf } from "./connection-kind.ts";
@@ -148,6 +149,8 @@ async function sectionOf(
     return `${await parts.renderer.render(view, form, signal)}${judged}`;
   } catch (error) {
     signal.throwIfAborted();
+    // What passes by itself is tried again, and is not said for good.
+    if (isServerError(error) && error.retryable) throw error;
     return `### ${project}/${stack}\n\n${fenced((error as Error).message, 1_000)}`;
   }
 }

@@ -8,7 +8,7 @@ import { readText } from "./read-text.ts";
 import type { VcsParts } from "./vcs-parts.ts";
 
 /** Members of a plan document that say what it does. */
-const EFFECTS = ["mode", "partial", "changes", "outputs", "checks"] as const;
+const EFFECTS = ["mode", "partial", "deferred", "changes", "moves", "outputs", "checks"] as const;
 
 /** Whether the plans of two runs do the same, as far as plans are shown: sensitive values are in neither. */
 export async function haveSameEffects(

@@ -21,8 +21,11 @@ import { type ConnectionReference, connectionPlace } from "./vcs-places.ts";
 const ANYWHERE = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
 const KIND = SERVER_KINDS.vcsTask;
 
-/** Connections that are worked for at the same time. */
+/** Connections that are worked for at the same time, and those of one project: it keeps no other one waiting with a Git server that hangs. */
 const MAX_CONNECTIONS = 4;
+const MAX_OF_PROJECT = 2;
+/** A connection whose turn took so long comes again behind the others. */
+const TURN_MS = 10_000;
 /** How often everything is looked through. */
 const SWEEP_MS = 10_000;
 /** When a pull request whose runs are awaited is looked at again, if no event of them arrives: the later, the longer it waits. */
@@ -57,7 +60,9 @@ export class VcsWorker {
   readonly #parts: VcsWorkerParts;
   readonly #leases: Leases;
   readonly #ending = new AbortController();
-  readonly #busy = new Map<string, Promise<void>>();
+  readonly #busy = new Map<string, { readonly project: string; readonly done: Promise<void> }>();
+  /** When connections with tasks were served last. */
+  #served = new Map<string, number>();
   /** Names of tasks, by the runs that they wait for. */
   readonly #awaited = new Map<string, string>();
   /** Names of tasks whose runs have changed. */
@@ -87,7 +92,7 @@ export class VcsWorker {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ending.abort(new Error("the server stops"));
     this.#bell.resolve();
-    await Promise.all([this.#loops, ...this.#busy.values()]);
+    await Promise.all([this.#loops, ...Array.from(this.#busy.values(), ({ done }) => done)]);
   }
 
   #runChanged({ name }: Place): void {
@@ -124,16 +129,25 @@ export class VcsWorker {
     let next = Number.POSITIVE_INFINITY;
     const nowMs = this.#parts.clock.wallMs();
     const due = new Map<string, StoredTask>();
-    for (const one of await this.#list(ANYWHERE, "")) {
-      const { name } = one.place;
-      const connection = name.slice(0, name.indexOf("."));
+    const waiting = new Set<string>();
+    const known = new Set([...this.#awaited.values(), ...this.#rung]);
+    const tasks = await this.#list(ANYWHERE, "");
+    for (const one of tasks) {
+      const connection = connectionOf(one);
+      waiting.add(connection);
       if (!this.#isDue(one)) next = Math.min(next, Number(one.task.nextAtMs) - nowMs);
       else if (!due.has(connection)) due.set(connection, one);
     }
-    for (const [connection, one] of due) {
-      if (this.#busy.has(connection)) continue;
+    this.#forget(known, tasks);
+    this.#served = new Map([...this.#served].filter(([connection]) => waiting.has(connection)));
+    const servedAt = (connection: string): number => this.#served.get(connection) ?? 0;
+    for (const [connection, one] of [...due].toSorted(([a], [b]) => servedAt(a) - servedAt(b))) {
       if (this.#busy.size >= MAX_CONNECTIONS) break;
-      const working = this.#workFor(connection, one)
+      const { partition, namespace } = one.place.tenancy;
+      const project = `${partition}/${namespace}`;
+      const ofProject = [...this.#busy.values()].filter((busy) => busy.project === project);
+      if (this.#busy.has(connection) || ofProject.length >= MAX_OF_PROJECT) continue;
+      const done = this.#workFor(connection, one)
         .catch(async (error: unknown) => {
           const { signal } = this.#ending;
           if (signal.aborted) return;
@@ -144,12 +158,21 @@ export class VcsWorker {
         })
         .then(async () => this.#trim())
         .finally(() => {
+          this.#served.set(connection, this.#parts.clock.monotonicMs());
           this.#busy.delete(connection);
           this.#bell.resolve();
         });
-      this.#busy.set(connection, working);
+      this.#busy.set(connection, { project, done });
     }
     return next;
+  }
+
+  /** Forgets what is known of tasks that are gone: another server has done them. */
+  #forget(known: ReadonlySet<string>, tasks: readonly StoredTask[]): void {
+    const stored = new Set(tasks.map(({ place }) => place.name));
+    const isGone = (task: string): boolean => known.has(task) && !stored.has(task);
+    for (const [run, task] of this.#awaited) if (isGone(task)) this.#awaited.delete(run);
+    for (const task of this.#rung) if (isGone(task)) this.#rung.delete(task);
   }
 
   #isDue({ place, task }: StoredTask): boolean {
@@ -175,7 +198,7 @@ export class VcsWorker {
     await this.#trimming;
   }
 
-  /** Does all that is due for one connection, the branch first. */
+  /** Does what is due for one connection, the branch first, until its turn is over. */
   async #workFor(connection: string, { place: { tenancy }, task }: StoredTask): Promise<void> {
     const { partition: account, namespace: project } = tenancy;
     const reference = { account, project, name: task.connection };
@@ -183,7 +206,9 @@ export class VcsWorker {
     const waiting = AbortSignal.any([ending, AbortSignal.timeout(LEASE_MS)]);
     const name = { tenancy: projectTenancy(reference), name: `vcs-${connection}` };
     await using lease = await this.#leases.acquire(name, { signal: waiting });
-    for (;;) {
+    const { clock } = this.#parts;
+    const untilMs = clock.monotonicMs() + TURN_MS;
+    do {
       const tasks = await this.#list(tenancy, `${connection}.`);
       const due = tasks
         .filter((one) => this.#isDue(one))
@@ -191,7 +216,7 @@ export class VcsWorker {
       const [first] = due;
       if (first === undefined || ending.aborted) return;
       await this.#work(reference, first, lease);
-    }
+    } while (clock.monotonicMs() < untilMs);
   }
 
   async #work(
@@ -291,6 +316,10 @@ export class VcsWorker {
       });
     });
   }
+}
+
+function connectionOf({ place: { name } }: StoredTask): string {
+  return name.slice(0, name.indexOf("."));
 }
 
 function awaitMs({ createdAtMs }: VcsTask, nowMs: number): number {

@@ -41,6 +41,9 @@ const SETTINGS: Readonly<Record<string, string>> = {
   "fetch.fsckObjects": "true",
   "gc.auto": "0",
   "http.followRedirects": "false",
+  // A server that says nothing for a minute is given up. One that is at work says so every few seconds.
+  "http.lowSpeedLimit": "1",
+  "http.lowSpeedTime": "60",
   "maintenance.auto": "false",
   "submodule.recurse": "false",
 };

@@ -147,6 +147,14 @@ describe("the API of GitHub", () => {
     expect(await provider.approvers("7", { head, author: "ann" }, signal)).toEqual(["bob"]);
   });
 
+  it("tells a token that makes too many requests from one that is not allowed to ask", async () => {
+    let message = "API rate limit exceeded for user ID 1.";
+    const { provider } = await startStub(() => ({ status: 403, data: { message } }));
+    await expect(provider.mayWrite("bob", signal)).rejects.toMatchObject({ status: 429 });
+    message = "Resource not accessible by integration";
+    await expect(provider.mayWrite("bob", signal)).rejects.toMatchObject({ status: 403 });
+  });
+
   it("says what was refused, and follows no redirect", async () => {
     const { provider } = await startStub(({ path }) =>
       path.endsWith("/7") ? { status: 302, data: {} } : { status: 422, data: { message: "no" } },

@@ -54,7 +54,10 @@ export function createHostedProvider({
     const data = dataOf(text);
     if (status >= 200 && status < 300) return { status, data };
     const detail = isJsonObject(data) ? textOf(data["message"]).slice(0, 300) : "";
-    throw new VcsError(`${method} ${base}${path}: ${status}${detail && `, ${detail}`}`, status);
+    // GitHub answers so, too, where there were too many requests, which says nothing of what the token may do.
+    const isLimited = status === 403 && /rate limit/i.test(detail);
+    const message = `${method} ${base}${path}: ${status}${detail && `, ${detail}`}`;
+    throw new VcsError(message, isLimited ? 429 : status);
   };
   const need = async (method: string, path: string, signal: AbortSignal, body?: object) => {
     const { status, data } = await call(method, path, signal, body);
