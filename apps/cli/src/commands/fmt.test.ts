@@ -1,9 +1,11 @@
+import { execFileSync } from "node:child_process";
 import { lstat, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { tryCommand } from "../testing/try-command.ts";
 
+const LONG = "d".repeat(250);
 const UGLY = 'a="x"\nlong   =   1\n';
 const NICE = 'a    = "x"\nlong = 1\n';
 
@@ -42,6 +44,20 @@ describe("fmt", () => {
     expect((await tryCommand(["fmt"], { cwd })).output).toBe("linked.tf\nmain.tf\n");
     expect(await readFile(join(cwd, "shared", "common.hcl"), "utf8")).toBe(NICE);
     expect((await lstat(join(cwd, "linked.tf"))).isSymbolicLink()).toBe(true);
+  });
+
+  it("says which folder cannot be read, and formats the files of the others", async () => {
+    // A path that is too long cannot be read by root either.
+    const nest = `for (let at = 0; at < 20; at += 1) { fs.mkdirSync("${LONG}"); process.chdir("${LONG}"); }`;
+    execFileSync(process.execPath, ["-e", nest], { cwd });
+    try {
+      const { code, output, error } = await tryCommand(["fmt", "-recursive"], { cwd });
+      expect(code).toBe(2);
+      expect(error).toContain("cannot be read");
+      expect(output).toBe("main.tf\nmodules/inner.tf\n");
+    } finally {
+      execFileSync("rm", ["-r", LONG], { cwd });
+    }
   });
 
   it("checks without writing", async () => {

@@ -106,13 +106,19 @@ async function findFiles(
       else problems.push(problem(`"${target}" cannot be formatted`, FORMATTED_NAMES));
       continue;
     }
-    const reading = readdir(path, { withFileTypes: true, recursive });
-    const entries = await orProblem(reading, `The folder "${target}" cannot be read`, problems);
-    for (const entry of entries ?? []) {
-      const inHidden = relative(path, entry.parentPath).split("/").some(isHidden);
-      if (!FORMATTED.test(entry.name) || isHidden(entry.name) || inHidden) continue;
-      const file = join(entry.parentPath, entry.name);
-      if (entry.isFile() || (entry.isSymbolicLink() && (await isFile(file)))) found.push(file);
+    const folders = [path];
+    // Grows while it is walked: one folder that cannot be read keeps no other from its turn.
+    for (const folder of folders) {
+      const name = folder === path ? target : relative(directory, folder);
+      const reading = readdir(folder, { withFileTypes: true });
+      const entries = await orProblem(reading, `The folder "${name}" cannot be read`, problems);
+      for (const entry of entries ?? []) {
+        if (isHidden(entry.name)) continue;
+        const file = join(folder, entry.name);
+        if (recursive && entry.isDirectory()) folders.push(file);
+        if (!FORMATTED.test(entry.name)) continue;
+        if (entry.isFile() || (entry.isSymbolicLink() && (await isFile(file)))) found.push(file);
+      }
     }
   }
   const files = [...new Set(found)].toSorted(
