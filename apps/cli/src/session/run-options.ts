@@ -39,6 +39,11 @@ export function planOptions(options: PlanningOptions, ageMs: number | undefined)
   if (options.refreshOnly && !options.refresh) {
     throw new CommandError("-refresh-only without a refresh would do nothing.");
   }
+  if (options.replace.length > 0 && (options.destroy || options.refreshOnly)) {
+    throw new CommandError(
+      `-replace and ${options.destroy ? "a destroy plan" : "-refresh-only"} cannot go together: objects are replaced by a plan of the configuration.`,
+    );
+  }
   if (options.staged === true && (options.destroy || options.refreshOnly)) {
     throw new CommandError("-staged goes with a plan of the configuration alone.", {
       advice: "Destroying and refreshing need no stages: what was applied is known.",
