@@ -3,7 +3,7 @@ import type { Configuration } from "../configuration/configuration.ts";
 import type { ProviderInstance, ProviderInstances } from "./provider-instances.ts";
 
 /**
- * The functions that the providers of a configuration have, for those providers whose functions are called anywhere.
+ * The functions that the declared providers of a configuration have, for those whose functions are called anywhere.
  * Undefined where none is: then no provider is started for it.
  */
 export async function providerFunctions(
@@ -19,6 +19,7 @@ export async function providerFunctions(
   const started = new Map<string, ProviderInstance>();
   for (const name of functionProviders) {
     for (const module of modulesOf(root)) {
+      if (!declares(module, name)) continue;
       const source = resolution.sourceOf(module, name).toString();
       const version = versions.get(source);
       if (version === undefined || started.has(source)) continue;
@@ -27,18 +28,23 @@ export async function providerFunctions(
     }
   }
   const of = (module: ModuleNode, name: string) =>
-    functionProviders.has(name)
+    functionProviders.has(name) && declares(module, name)
       ? started.get(resolution.sourceOf(module, name).toString())
       : undefined;
   return (module) => ({
     functions: (name) => of(module, name)?.schema.functions,
-    providers: () => functionProviders,
+    providers: () => [...functionProviders].filter((name) => declares(module, name)),
     async call({ provider, name, arguments: values }) {
       const use = of(module, provider);
       if (use === undefined) return { error: { text: `there is no provider ${provider}` } };
       return use.provider.callFunction({ name, arguments: values }, {});
     },
   });
+}
+
+/** Only of a provider in required_providers the functions can be called, as in the reference command: its resources imply it, calls do not. */
+function declares({ config }: ModuleNode, name: string): boolean {
+  return config.requiredProviders.has(name);
 }
 
 function* modulesOf(root: ModuleNode): Generator<ModuleNode> {

@@ -54,10 +54,17 @@ function unknownFunction(context: EvaluationContext, node: FunctionCall): Value 
   const at = { source: node.source, start: node.start, end: node.nameEnd };
   const detail =
     scope !== "" && known.length === 0
-      ? `There are no functions in "${scope}".`
+      ? `There are no functions in "${scope}".${declareProvider(scope)}`
       : `There is no function named "${node.name}".${didYouMean(node.name, known)}`;
   context.error("LANG_EVAL_FUNCTION", detail, at, undefined, { context: node });
   return Value.dynamic;
+}
+
+/** What is to be done where a name belongs to no provider that the module declares. */
+function declareProvider(scope: string): string {
+  const [first, provider = "", rest] = scope.split("::");
+  if (first !== "provider" || provider === "" || rest !== "") return "";
+  return ` Functions of a provider can be called where required_providers of the module has an entry for it: "${provider}" has none here, or has no functions.`;
 }
 
 /** Values of the arguments, `...` expanded; or the result of the call, where that is not possible (yet). */

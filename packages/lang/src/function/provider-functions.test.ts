@@ -109,7 +109,10 @@ describe("functions of providers", () => {
       "provider::p::uper(1)",
       'There is no function named "provider::p::uper". Did you mean "provider::p::upper"?',
     ],
-    ["provider::q::upper(1)", 'There are no functions in "provider::q::".'],
+    [
+      "provider::q::upper(1)",
+      'There are no functions in "provider::q::". Functions of a provider can be called',
+    ],
     ["provider::p::upper()", "is missing"],
   ])("%s: %s", async (text, detail) => {
     const { diagnostics } = await run(text);
