@@ -1,4 +1,4 @@
-import { mkdtempDisposable } from "node:fs/promises";
+import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
@@ -106,4 +106,25 @@ it.each([[], ["--json"]])("ends with exit, from a script as well %j", async (...
   expect([code, error]).toEqual([0, ""]);
   expect(output).toContain("2");
   expect(output.trim().split("\n")).toHaveLength(1);
+});
+
+it("refuses an attribute that the type of an object does not have which is not planned yet", async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "stackwright-console-"));
+  const cwd = folder.path;
+  await writeFile(join(cwd, "main.tf"), 'resource "terraform_data" "a" {}\n');
+  const known = await tryCommand(["console"], { cwd, input: "terraform_data.a.output\n" });
+  expect(known).toMatchObject({ code: 0, output: "(known after apply)\n" });
+  const other = await tryCommand(["console"], { cwd, input: "terraform_data.a.nothere\n" });
+  expect(other.code).toBe(1);
+  expect(other.output).toContain("nothere");
+});
+
+it("knows of an attribute nothing where the provider is not installed", async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "stackwright-console-"));
+  const cwd = folder.path;
+  await writeFile(join(cwd, "rc"), "provider_installation {}\n");
+  await writeFile(join(cwd, "main.tf"), 'resource "zones_zone" "a" {}\n');
+  const env = { TF_CLI_CONFIG_FILE: join(cwd, "rc") };
+  const { code, output } = await tryCommand(["console"], { cwd, env, input: "zones_zone.a.x\n" });
+  expect({ code, output }).toEqual({ code: 0, output: "(known after apply)\n" });
 });

@@ -18,6 +18,7 @@ import { recordedSchemas } from "../session/recorded-schemas.ts";
 import { warnOfUnadopted } from "../session/require-adopted.ts";
 import { openReader, type StoreOptions } from "../session/session.ts";
 import { stackName } from "../session/stack-name.ts";
+import { unplannedValues } from "../session/unplanned-values.ts";
 import { snapshotOf } from "./show.ts";
 
 export interface ConsoleOptions extends StoreOptions {
@@ -57,6 +58,7 @@ async function scopeOf(options: ConsoleOptions, context: CommandContext): Promis
   });
   if (options.plan) {
     loadStateIntoContext(world, await plannedValues(project, options, context));
+    loadStateIntoContext(world, await unplannedValues(world, project, context));
     return world.root.scope.forInstance({});
   }
   const session = await openReader(context, options);
@@ -73,6 +75,7 @@ async function scopeOf(options: ConsoleOptions, context: CommandContext): Promis
       return value === undefined ? [] : [[object.address, value]];
     });
     loadStateIntoContext(world, recorded);
+    loadStateIntoContext(world, await unplannedValues(world, project, context));
   } finally {
     await session?.[Symbol.asyncDispose]();
   }
