@@ -71,7 +71,8 @@ type Shared =
   | "collector"
   | "memory";
 
-export interface EnginePlanRequest extends Pick<CreatePlanRequest, Shared | "onProviderSchema"> {
+export interface EnginePlanRequest
+  extends Pick<CreatePlanRequest, Shared | "givenEphemeral" | "onProviderSchema"> {
   readonly state: StackState;
   /** Stacks that are planned together with this one. @default there are none */
   readonly planned?: PlannedStackFinder;

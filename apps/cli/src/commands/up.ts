@@ -22,7 +22,12 @@ import { refuseHandedBack } from "../session/handed-back.ts";
 import { type CommandImport, checkImport, imports } from "../session/import-block.ts";
 import { openEngine } from "../session/open-engine.ts";
 import { type PlanFile, planNotFoundError, readPlanFile } from "../session/plan-file.ts";
-import { loadProject, readVariables, requireConfiguration } from "../session/project.ts";
+import {
+  ephemeralVariables,
+  loadProject,
+  readVariables,
+  requireConfiguration,
+} from "../session/project.ts";
 import { requireAdopted } from "../session/require-adopted.ts";
 import { isInteractive, type PlanningOptions } from "../session/run-options.ts";
 import { schemasOf } from "../session/schemas-of.ts";
@@ -140,13 +145,43 @@ async function givenVariables(run: Run, plan: Plan): Promise<MadePlan | undefine
     view.diagnostics(project.configuration.diagnostics);
     return undefined;
   }
-  const declared = project.configuration.root.config.variables;
-  const ephemeral = [...declared.values()].filter((variable) => variable.ephemeral);
+  const ephemeral = ephemeralVariables(project);
   if (ephemeral.length === 0)
     return { plan, variables: planVariables(plan, new Map()), unresolved: false };
-  const { values } = await readVariables(project, options.inputs, context, isInteractive(options));
+  const { values, given, diagnostics } = await readVariables(project, options.inputs, context, {
+    ...isInteractive(options),
+    settled: plan.variables,
+  });
+  if (hasErrors(diagnostics)) {
+    view.diagnostics(diagnostics);
+    return undefined;
+  }
+  requireGivenAgain(ephemeral, plan, given);
   const again = new Map([...values].filter(([name]) => !plan.variables.has(name)));
   return { plan, variables: planVariables(plan, again), unresolved: false };
+}
+
+/** A default in place of the value that a plan was made with, or the other way round, would do something else than the plan. */
+function requireGivenAgain(
+  ephemeral: readonly string[],
+  { givenEphemeral }: Plan,
+  given: ReadonlySet<string>,
+): void {
+  if (givenEphemeral === undefined) return;
+  const had = new Set(givenEphemeral);
+  for (const name of ephemeral) {
+    if (had.has(name) && !given.has(name)) {
+      throw new CommandError(`The ephemeral variable "${name}" needs its value again.`, {
+        advice: `It had one when the plan was made, and a plan keeps none of it: add -var '${name}=VALUE', or set TF_VAR_${name}.`,
+      });
+    }
+    if (!had.has(name) && given.has(name)) {
+      throw new CommandError(`The ephemeral variable "${name}" has a value now.`, {
+        advice:
+          "It had none when the plan was made. Apply the plan without the value, or make a new plan with it.",
+      });
+    }
+  }
 }
 
 /** Plans and applies until nothing is left to a later stage; each stage is approved by itself. */

@@ -12,7 +12,12 @@ import type { CommandContext } from "../command-context.ts";
 import type { RunRenderer } from "../render/run-renderer.ts";
 import { withAddressFiles } from "./address-files.ts";
 import { type CommandImport, ofImport } from "./import-block.ts";
-import { type Project, type ProjectVariables, readVariables } from "./project.ts";
+import {
+  ephemeralVariables,
+  type Project,
+  type ProjectVariables,
+  readVariables,
+} from "./project.ts";
 import { isInteractive, type PlanningOptions, parallelismOf, planOptions } from "./run-options.ts";
 import { parseDuration } from "./session.ts";
 
@@ -70,6 +75,7 @@ export async function makePlan(
   const {
     values: variables,
     places,
+    given,
     diagnostics,
   } = await readVariables(project, options.inputs, context, isInteractive(options));
   if (hasErrors(diagnostics)) {
@@ -81,6 +87,7 @@ export async function makePlan(
     state,
     configuration,
     variables,
+    givenEphemeral: ephemeralVariables(project).filter((name) => given.has(name)),
     workspace,
     ...(run && { run }),
     ...(memory && { memory }),

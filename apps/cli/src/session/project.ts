@@ -193,7 +193,15 @@ export interface ProjectVariables {
   readonly values: ReadonlyMap<string, Value>;
   /** Where the values that come from files are written. */
   readonly places: ReadonlyMap<string, SourceRange>;
+  /** Variables with a value of their own, in place of a default. */
+  readonly given: ReadonlySet<string>;
   readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Names of the variables whose values no plan has. */
+export function ephemeralVariables({ configuration }: Project): readonly string[] {
+  const { variables } = configuration.root.config;
+  return [...variables.values()].filter(({ ephemeral }) => ephemeral).map(({ name }) => name);
 }
 
 const PREFIX = "TF_VAR_";
@@ -202,16 +210,17 @@ const PREFIX = "TF_VAR_";
  * The values of the root variables: from the environment (`TF_VAR_name`), `terraform.tfvars`, `*.auto.tfvars`, and the
  * command line. The user is asked for missing values where the input is a terminal.
  *
- * @param options `input` false asks for no values
+ * @param options `input` false asks for no values; `settled` are values that win over all others, as those of a plan
  */
 export async function readVariables(
   project: Project,
   given: readonly VariableInput[],
   context: CommandContext,
-  options: { readonly input: boolean },
+  options: { readonly input: boolean; readonly settled?: ReadonlyMap<string, Value> },
 ): Promise<ProjectVariables> {
   const { variables } = project.configuration.root.config;
   const sources = await variableSources(project, given, context);
+  for (const [name, value] of options.settled ?? []) sources.push({ kind: "value", name, value });
   const result = resolveVariables(variables, sources);
   if (result.missing.length === 0 || !options.input || !context.terminal.interactive) {
     return result;

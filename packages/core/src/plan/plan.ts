@@ -85,6 +85,8 @@ export interface Plan {
   readonly workspace: string;
   /** Values of the root variables, without ephemeral ones, which are given again. */
   readonly variables: ReadonlyMap<string, Value>;
+  /** Ephemeral variables that had a value in place of their default: they need one again. Absent where that was not recorded. */
+  readonly givenEphemeral?: readonly string[];
   /** Exact versions, by source. */
   readonly providers: readonly PlannedProvider[];
   readonly expansions: readonly PlannedExpansion[];

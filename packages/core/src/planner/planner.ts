@@ -47,6 +47,8 @@ export interface CreatePlanRequest {
   readonly configuration: Configuration;
   /** Values of the root variables, complete and marked. */
   readonly variables: ReadonlyMap<string, Value>;
+  /** Ephemeral ones among them that were given, in place of their default; recorded in the plan. @default not recorded */
+  readonly givenEphemeral?: readonly string[];
   /** The idle state. */
   readonly snapshot: StackSnapshot;
   readonly catalog: ProviderCatalog;
@@ -276,6 +278,7 @@ async function planOnce(
       files: reads.recorded(),
       workspace,
       variables: storedVariables(request.variables),
+      ...(request.givenEphemeral && { givenEphemeral: request.givenEphemeral.toSorted() }),
       providers: [...versions].map(([source, version]) => {
         const identity = identities.get(versionText({ source, version }));
         return { source, version, alias: "", ...(identity !== undefined && { identity }) };

@@ -31,6 +31,8 @@ export interface VariableValues {
   readonly places: ReadonlyMap<string, SourceRange>;
   /** Names of variables that have neither a value nor a default. */
   readonly missing: readonly string[];
+  /** Names that a source has a value for, in place of a default. */
+  readonly given: ReadonlySet<string>;
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -65,7 +67,7 @@ export function resolveVariables(
   const missing = [...variables.values()]
     .filter((variable) => variable.default === undefined && !given.has(variable.name))
     .map(({ name }) => name);
-  return { values, places, missing, diagnostics };
+  return { values, places, missing, given: new Set(given.keys()), diagnostics };
 }
 
 function collect(
