@@ -159,3 +159,73 @@ describe("index keys", () => {
     expect([copy.size, index.lookup(1).length, codes()]).toEqual([2, 1, ["KRT_CALLBACK"]]);
   });
 });
+
+describe("deliveries", () => {
+  it("reach others, where a warning of a full queue is answered by an error", async () => {
+    const errors: KrtError[] = [];
+    const rt = createRuntime({
+      highWater: 1,
+      onWarning: () => {
+        throw new Error("no warnings");
+      },
+      onError: (error) => errors.push(error),
+    });
+    const source = rt.source<Item>([], {});
+    const seen: string[][] = [[], []];
+    for (const keys of seen) source.subscribe(({ key }) => void keys.push(key));
+    rt.batch(() => {
+      for (const key of ["a", "b", "c"]) source.set({ key, v: 1 });
+    });
+    await rt.settled();
+    expect(seen).toEqual([
+      ["a", "b", "c"],
+      ["a", "b", "c"],
+    ]);
+    expect(new Set(errors.map(({ code }) => code))).toEqual(new Set(["KRT_CALLBACK"]));
+  });
+
+  it("continue after a projection that throws as the state is delivered once more", async () => {
+    const { rt, codes } = rig();
+    const source = rt.source<Item>([], {});
+    let isBroken = false;
+    const shown = rt.view(source, ({ key, v }) => {
+      if (isBroken && key === "b") throw new Error("no projection");
+      return { key, v };
+    });
+    const resynced: string[] = [];
+    const others: string[] = [];
+    const overflow = { limit: 1, policy: "resync", onResync: () => undefined } as const;
+    shown.subscribe(({ key }) => void resynced.push(key), { overflow });
+    source.subscribe(({ key }) => void others.push(key));
+    isBroken = true;
+    rt.batch(() => {
+      for (const key of ["a", "b", "c"]) source.set({ key, v: 1 });
+    });
+    await rt.settled();
+    source.set({ key: "d", v: 1 });
+    await rt.settled();
+    expect([resynced, others]).toEqual([
+      ["a", "c", "d"],
+      ["a", "b", "c", "d"],
+    ]);
+    expect(new Set(codes())).toEqual(new Set(["KRT_CALLBACK"]));
+  });
+
+  it("continue after a handler whose promise throws as it is asked", async () => {
+    const { rt, codes } = rig();
+    const source = rt.source<Item>([], {});
+    const others: string[] = [];
+    const hostile = Promise.resolve();
+    Reflect.set(hostile, "then", () => {
+      throw new Error("not a promise");
+    });
+    source.subscribe(() => hostile);
+    source.subscribe(({ key }) => void others.push(key));
+    for (const key of ["a", "b"]) source.set({ key, v: 1 });
+    await rt.settled();
+    expect([others, codes()]).toEqual([
+      ["a", "b"],
+      ["KRT_HANDLER", "KRT_HANDLER"],
+    ]);
+  });
+});

@@ -384,14 +384,21 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
     return subscription;
   }
 
-  /** The committed state as `add` events. What the open turn changed comes with its commit. */
+  /**
+   * The committed state as `add` events. What the open turn changed comes with its commit. An object of which a function of the
+   * collection throws is reported and left out, as where it changes.
+   */
   replay(): Event<T>[] {
     const open = this.readsCommitted || this.events.count > 0;
     const events: Event<T>[] = [];
     for (const row of this.rows()) {
-      const value = open ? this.committedOf(row) : this.valueOf(row);
-      if (value !== undefined)
-        events.push({ type: "add", key: row.key, old: undefined, new: value });
+      try {
+        const value = open ? this.committedOf(row) : this.valueOf(row);
+        if (value !== undefined)
+          events.push({ type: "add", key: row.key, old: undefined, new: value });
+      } catch (error) {
+        this.graph.reportCallback("a function", this.name, error);
+      }
     }
     return events;
   }

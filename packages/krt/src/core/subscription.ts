@@ -203,18 +203,20 @@ export class Subscription<T> implements HandlerRegistration {
   ): void {
     const { graph } = this.#node;
     let result: unknown;
+    let isPending = false;
     graph.delivery.onStack++;
     try {
       result =
         graph.turnOf === undefined || batch === undefined
           ? handle(argument)
           : this.#instrument(() => handle(argument), batch);
+      isPending = isPromise(result);
     } catch (error) {
       this.#reportFailure(error);
     } finally {
       graph.delivery.onStack--;
     }
-    if (isPromise(result)) this.#await(result);
+    if (isPending) this.#await(result as PromiseLike<unknown>);
   }
 
   #instrument(call: () => unknown, batch: readonly Event<T>[]): unknown {
@@ -235,10 +237,16 @@ export class Subscription<T> implements HandlerRegistration {
       if (!this.#closed && (this.#resyncing || this.#head < this.#items.length)) this.#wake();
       delivery.kick();
     };
-    promise.then(release, (error: unknown) => {
+    const fail = (error: unknown): void => {
       this.#reportFailure(error);
       release();
-    });
+    };
+    // What is like a promise may throw as it is asked.
+    try {
+      Promise.resolve(promise).then(release, fail);
+    } catch (error) {
+      fail(error);
+    }
   }
 
   #shift(): void {
@@ -294,12 +302,18 @@ export class Subscription<T> implements HandlerRegistration {
 
   #reportDepth(): void {
     this.#nextMark *= 2;
-    this.#node.graph.options.onWarning?.({
-      type: "queue-high-water",
-      collection: this.#node.name,
-      subscription: this.name,
-      queued: this.#queued,
-    });
+    const { graph, name: collection } = this.#node;
+    // It is called within the turn: what it throws would keep the turn from what comes behind it.
+    try {
+      graph.options.onWarning?.({
+        type: "queue-high-water",
+        collection,
+        subscription: this.name,
+        queued: this.#queued,
+      });
+    } catch (error) {
+      graph.reportCallback("onWarning", collection, error);
+    }
   }
 
   #reportFailure(error: unknown): void {

@@ -57,6 +57,8 @@ interface OpenToken {
   readonly grant: Grant;
   readonly streams: Set<AbortController>;
   confirmedMs: number;
+  /** Whether an answer about it is awaited. */
+  isAsked: boolean;
 }
 
 /** Finds out what callers may do, before their requests are read and for as long as they are connected. */
@@ -68,7 +70,7 @@ export class Authority {
   /** By the metadata of the call, which is the same object from its head to its handler. */
   readonly #grants = new WeakMap<object, Promise<Grant>>();
   readonly #open = new Map<string, OpenToken>();
-  #isChecking = false;
+  #isScheduled = false;
 
   constructor(options: AuthorityOptions) {
     const { authorize, recheckMs = 500, clock = systemClock, maxCalls = {} } = options;
@@ -99,7 +101,7 @@ export class Authority {
   }
 
   /** The grant of a stream, which ends with the token. Rejects as {@link enter}. */
-  async hold(context: HandlerContext): Promise<HeldGrant> {
+  async hold(context: Pick<HandlerContext, "metadata" | "signal">): Promise<HeldGrant> {
     const grant = await this.#grantOf(context);
     const token = tokenOf(context.metadata);
     const entered = this.#calls.enter({ token, grant });
@@ -109,6 +111,7 @@ export class Authority {
       grant,
       streams: new Set(),
       confirmedMs: this.#clock.monotonicMs(),
+      isAsked: false,
     };
     const ending = new AbortController();
     open.streams.add(ending);
@@ -125,7 +128,7 @@ export class Authority {
     };
   }
 
-  #grantOf({ metadata }: CallHead): Promise<Grant> {
+  #grantOf({ metadata }: Pick<CallHead, "metadata">): Promise<Grant> {
     let grant = this.#grants.get(metadata);
     if (grant === undefined) {
       grant = this.#ask(tokenOf(metadata));
@@ -142,20 +145,33 @@ export class Authority {
   }
 
   #checkSoon(): void {
-    if (this.#isChecking || this.#open.size === 0) return;
-    this.#isChecking = true;
-    // Never rejects.
-    this.#clock.after(this.#recheckMs, () => void this.#checkAll());
+    if (this.#isScheduled || this.#open.size === 0) return;
+    this.#isScheduled = true;
+    this.#clock.after(this.#recheckMs, () => {
+      this.#isScheduled = false;
+      this.#checkAll();
+    });
   }
 
-  async #checkAll(): Promise<void> {
-    await Promise.all(Array.from(this.#open.values(), async (open) => this.#check(open)));
-    this.#isChecking = false;
+  /** Each by itself: an answer that does not come leaves no other token unchecked. */
+  #checkAll(): void {
+    for (const open of this.#open.values()) {
+      // Never rejects.
+      if (!open.isAsked) void this.#check(open);
+      else if (this.#clock.monotonicMs() - open.confirmedMs >= BLIND_MS) {
+        const late = new StorageError(
+          "STORAGE_INCONSISTENT",
+          "the check of the token does not end",
+        );
+        for (const stream of open.streams) stream.abort(late);
+      }
+    }
     this.#checkSoon();
   }
 
   async #check(open: OpenToken): Promise<void> {
     const asked = this.#clock.monotonicMs();
+    open.isAsked = true;
     try {
       const grant = await this.#ask(open.token);
       if (JSON.stringify(grant) !== JSON.stringify(open.grant)) {
@@ -166,6 +182,8 @@ export class Authority {
       const isOver = isStorageError(error, "STORAGE_PERMISSION_DENIED", "STORAGE_WATCH_CLOSED");
       if (!isOver && asked - open.confirmedMs < BLIND_MS) return;
       for (const stream of open.streams) stream.abort(error);
+    } finally {
+      open.isAsked = false;
     }
   }
 }
