@@ -13,8 +13,9 @@ test("a copy that would begin within a transaction of the writer begins after it
   database.exec("CREATE TABLE written (line INTEGER)");
   const target = join(scratch.path, "copy.db");
 
-  const copying = backupTo(database, target);
+  // Another thread makes the first step, at a moment of its own: the transaction is open before it can.
   database.exec("BEGIN IMMEDIATE; INSERT INTO written VALUES (1)");
+  const copying = backupTo(database, target);
   await delay(100);
   database.exec("COMMIT");
   await copying;
