@@ -1,23 +1,9 @@
-import { PassThrough, Readable } from "node:stream";
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
+import { silentProgram } from "../testing/silent-program.ts";
 import { ALL_COMMANDS } from "./all-commands.ts";
 import { definitionsFor, OFTEN_USED } from "./chosen-commands.ts";
-import { createProgram, type DefineCommands } from "./program.ts";
 
-const never = new AbortController().signal;
-const streams = {
-  input: Readable.from([]),
-  output: new PassThrough(),
-  error: new PassThrough(),
-  env: {},
-};
-const programOf = (definitions: readonly DefineCommands[]): Command =>
-  createProgram(
-    { streams, cwd: "/", signal: never, forceSignal: never },
-    () => undefined,
-    definitions,
-  );
 const named = (program: Command, word: string): Command | undefined =>
   program.commands.find((one) => one.name() === word || one.aliases().includes(word));
 
@@ -37,12 +23,12 @@ function shapeOf(command: Command | undefined): unknown {
 }
 
 describe("commands that are used often", () => {
-  const all = programOf(ALL_COMMANDS);
+  const all = silentProgram();
 
   it.each([...OFTEN_USED.keys()])("%s is defined alone as among all", async (word) => {
     const definitions = await definitionsFor([word, "-json"]);
     expect(definitions).not.toBe(ALL_COMMANDS);
-    const alone = named(programOf(definitions), word);
+    const alone = named(silentProgram(definitions), word);
     expect(alone).toBeDefined();
     expect(shapeOf(alone)).toEqual(shapeOf(named(all, word)));
   });

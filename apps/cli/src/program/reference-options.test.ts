@@ -2,14 +2,12 @@ import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PassThrough, Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
 import type { ReferenceHelp } from "../testing/reference-help.ts";
 import { referencePage } from "../testing/reference-page.ts";
+import { silentProgram } from "../testing/silent-program.ts";
 import { type CommandResult, tryCommand } from "../testing/try-command.ts";
-import { ALL_COMMANDS } from "./all-commands.ts";
 import { commandAt } from "./apply-reference-options.ts";
-import { createProgram } from "./program.ts";
 import { REFERENCE_OPTIONS, REFUSED_COMMANDS, type ReferenceOption } from "./reference-options.ts";
 
 const read = (name: string): string => readFileSync(new URL(name, import.meta.url), "utf8");
@@ -23,18 +21,7 @@ for (const { commands } of helps) {
     listed.set(words, new Set([...(listed.get(words) ?? []), ...Object.keys(options)]));
   }
 }
-const never = new AbortController().signal;
-const streams = {
-  input: Readable.from([]),
-  output: new PassThrough(),
-  error: new PassThrough(),
-  env: {},
-};
-const program = createProgram(
-  { streams, cwd: "/", signal: never, forceSignal: never },
-  () => undefined,
-  ALL_COMMANDS,
-);
+const program = silentProgram();
 
 /** What stands behind the words of a command that needs it. */
 const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {

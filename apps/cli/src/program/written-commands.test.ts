@@ -1,12 +1,10 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { PassThrough, Readable } from "node:stream";
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
+import { silentProgram } from "../testing/silent-program.ts";
 import { tryCommand } from "../testing/try-command.ts";
 import { writtenCommands, writtenOptions } from "../testing/written-commands.ts";
-import { ALL_COMMANDS } from "./all-commands.ts";
-import { createProgram } from "./program.ts";
 
 const ROOT = join(import.meta.dirname, "../../../..");
 const PAGES = globSync(
@@ -17,18 +15,7 @@ const PAGES = globSync(
   .filter((page) => !/\/(?:commands|comparisons|pull-request-comments)\.md$/.test(page))
   .toSorted();
 
-const never = new AbortController().signal;
-const streams = {
-  input: Readable.from([]),
-  output: new PassThrough(),
-  error: new PassThrough(),
-  env: {},
-};
-const program = createProgram(
-  { streams, cwd: "/", signal: never, forceSignal: never },
-  () => undefined,
-  ALL_COMMANDS,
-);
+const program = silentProgram();
 
 /** Options of the program that take the next word. */
 const WITH_VALUE = new Set(
