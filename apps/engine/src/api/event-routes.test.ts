@@ -45,8 +45,8 @@ async function start() {
   const { id = "" } = (await post("/stacks/one/runs", { configuration: digest })).json;
   const roles = ["deployer" as const];
   const reader = await server.credentials.createToken({ account: "default", roles });
-  const follow = async (init: RequestInit = {}) =>
-    fetch(`${project}/stacks/one/runs/${id}/events`, {
+  const follow = async (init: RequestInit = {}, query = "") =>
+    fetch(`${project}/stacks/one/runs/${id}/events${query}`, {
       ...init,
       headers: { authorization: `Bearer ${reader.token}` },
     });
@@ -100,4 +100,17 @@ it("a request for the head of a stream does not wait for the run", async () => {
   const { follow } = await start();
   const answer = await follow({ method: "HEAD", signal: AbortSignal.timeout(4_000) });
   expect(answer.status).toBe(404);
+});
+
+it.each(["1e300", "1000000000000000", "-1", "0.5"])("refuses to follow after %s", async (after) => {
+  const { follow } = await start();
+  const answer = await follow({}, `?after=${after}`);
+  expect(answer.status).toBe(400);
+  expect(await answer.text()).toContain("after");
+});
+
+it("follows after the highest sequence number that there can be", async () => {
+  const { follow } = await start();
+  const answer = await follow({}, "?after=999999999999999&follow=false");
+  expect([answer.status, await answer.text()]).toEqual([200, "retry: 2000\n\n"]);
 });

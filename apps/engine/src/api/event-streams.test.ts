@@ -10,34 +10,38 @@ const PIECE = 64 * 1024;
 const PIECES = 600;
 
 /** A server whose streams have numbered pieces, and readers of it that read when they are asked to. */
-async function start() {
+async function start(limits?: { readonly all: number; readonly account: number }) {
   const clock = createManualClock();
   const stopping = new AbortController();
   let open = 0;
-  const streams = new EventStreams({
-    clock,
-    stopping: stopping.signal,
-    authorizeAgain: async () => undefined,
-    streamObserver: {
-      opens: () => {
-        open += 1;
-        return () => void (open -= 1);
+  const streams = new EventStreams(
+    {
+      clock,
+      stopping: stopping.signal,
+      authorizeAgain: async () => undefined,
+      streamObserver: {
+        opens: () => {
+          open += 1;
+          return () => void (open -= 1);
+        },
       },
     },
-  });
+    limits,
+  );
   const answers: ServerResponse[] = [];
   const app = fastify({ forceCloseConnections: true });
-  app.get("/", async (request, reply) => {
+  app.get<{ Params: { account: string } }>("/:account", async (request, reply) => {
     answers.push(reply.raw);
-    return streams.answer(request, reply, async () => pieces());
+    return streams.answer(request, reply, request.params.account, async () => pieces());
   });
   const url = await app.listen({ port: 0, host: "127.0.0.1" });
   onTestFinished(async () => {
     stopping.abort();
     await app.close();
   });
-  const connect = async (): Promise<IncomingMessage> => {
-    const [answer] = (await once(get(url, { agent: false }), "response")) as [IncomingMessage];
+  const connect = async (account = "acme"): Promise<IncomingMessage> => {
+    const asked = get(`${url}/${account}`, { agent: false });
+    const [answer] = (await once(asked, "response")) as [IncomingMessage];
     return answer;
   };
   return { clock, stopping, connect, answers, open: () => open };
@@ -93,3 +97,30 @@ it("does not wait for a reader that takes nothing when the server stops", async 
   expect(answer?.destroyed).toBe(true);
   await expect(numbersIn(slow)).rejects.toThrow("aborted");
 });
+
+it("leaves places to other accounts where one takes all that it may have", async () => {
+  const { connect } = await start({ all: 3, account: 2 });
+  const first = await connect();
+  await connect();
+  const refused = await connect();
+  expect(refused.statusCode).toBe(500);
+  expect(await bodyOf(refused)).toContain("3 streams of events at the same time, 2 of one account");
+  const other = await connect("other");
+  expect(other.statusCode).toBe(200);
+  // One that has ended gives its place to the next.
+  await numbersIn(first);
+  await expect.poll(async () => (await connect()).statusCode).toBe(200);
+});
+
+it("serves no more streams than it has places for all accounts", async () => {
+  const { connect } = await start({ all: 3, account: 2 });
+  const statuses: unknown[] = [];
+  for (const account of ["a", "a", "b", "c"]) statuses.push((await connect(account)).statusCode);
+  expect(statuses).toEqual([200, 200, 200, 500]);
+});
+
+async function bodyOf(answer: IncomingMessage): Promise<string> {
+  let text = "";
+  for await (const chunk of answer) text += String(chunk);
+  return text;
+}

@@ -3,6 +3,7 @@ import { type Clock, sleep } from "@stackwright/base/clock";
 import { isRegistryError } from "@stackwright/registry";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { isServerError, ServerError } from "../domain/server-error.ts";
+import { AccountPlaces } from "./account-places.ts";
 import type { ApiParts } from "./api-parts.ts";
 
 /** How often the token of a reader is looked at again: with what is kept of it for a second, a stream ends within two. */
@@ -11,8 +12,8 @@ const RECHECK_MS = 900;
 /** A reader that takes nothing for so long has lost its place: it comes back behind the last event that it has. */
 const STALLED_MS = 60_000;
 
-/** Streams that one server serves at a time. */
-const MAX_STREAMS = 2_000;
+/** Streams that one server serves at a time. What one account may not take is left for the others. */
+const STREAM_LIMITS = { all: 2_000, account: 1_500 };
 
 /** Is informed of open streams. */
 export interface StreamObserver {
@@ -25,31 +26,32 @@ type StreamParts = Pick<ApiParts, "clock" | "authorizeAgain" | "stopping" | "str
 /** The streams of server-sent events that a server serves. */
 export class EventStreams {
   readonly #parts: StreamParts;
-  #count = 0;
+  readonly #places: AccountPlaces;
 
-  constructor(parts: StreamParts) {
+  constructor(parts: StreamParts, limits = STREAM_LIMITS) {
     this.#parts = parts;
+    this.#places = new AccountPlaces(limits, "streams of events");
   }
 
   /**
    * Answers with what `open` resolves with, piece by piece as the reader takes them, or with 204 where that is undefined. The signal
    * that `open` gets aborts when the reader leaves or is no longer allowed to read, and when the server stops; then the
    * reader is asked to come back. One that takes nothing for a minute is cut off. `rate_limited` where there are too many
-   * streams. What `open` rejects with is the answer.
+   * streams of all accounts, or of this one. What `open` rejects with is the answer.
    */
   async answer(
     request: FastifyRequest,
     reply: FastifyReply,
+    account: string,
     open: (signal: AbortSignal) => Promise<AsyncIterable<string | Uint8Array> | undefined>,
   ): Promise<FastifyReply> {
     const { stopping } = this.#parts;
-    if (this.#count >= MAX_STREAMS) throw new ServerError("rate_limited", "too many streams");
+    using _place = this.#places.take(account);
     const gone = new AbortController();
     reply.raw.once("close", () => gone.abort());
     // It may have left before.
     if (reply.raw.destroyed) gone.abort();
     const signal = AbortSignal.any([gone.signal, stopping]);
-    this.#count += 1;
     const isOfRun = (request.params as { readonly run?: string } | undefined)?.run !== undefined;
     const over = this.#parts.streamObserver?.opens(isOfRun ? "run" : "watch");
     void endWhenRefused(this.#parts, request, gone, signal);
@@ -84,7 +86,6 @@ export class EventStreams {
       return await reply;
     } finally {
       gone.abort();
-      this.#count -= 1;
       over?.();
     }
   }

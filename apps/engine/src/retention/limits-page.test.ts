@@ -152,7 +152,12 @@ const ROWS: readonly (readonly [row: string, says: string, file: string, code: s
     "domain/provider-reaction.ts",
     "MAX_NOTICES = 200",
   ],
-  ["streams of events", "2,000", "api/event-streams.ts", "MAX_STREAMS = 2_000"],
+  [
+    "streams of events",
+    "2,000, of one account 1,500",
+    "api/event-streams.ts",
+    "all: 2_000, account: 1_500",
+  ],
   [
     "calls of the storage service at once",
     "4,096; 1,024 of an account; 512 of a token",

@@ -4,8 +4,10 @@ import { expect, it } from "vitest";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { RUN_KIND, runPlace, ticketPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
-import { claimTicket } from "../queue/claim.ts";
+import { beginApply } from "../queue/apply-steps.ts";
+import { claimTicket, type RunClaim } from "../queue/claim.ts";
 import { approveRun } from "../queue/decide.ts";
+import { freeze } from "../queue/freeze.ts";
 import { beginPlanning, recordPlan } from "../queue/plan-steps.ts";
 import { phaseOf } from "../queue/run-row.ts";
 import { readQueue } from "../queue/stack-queue.ts";
@@ -49,6 +51,13 @@ async function start() {
       const summary = { ...NOTHING, documentSha256: "", viewSha256: "" };
       await recordPlan(parts, claim, { digest, baseRevision: 0n, summary });
     },
+    freezeStack: async () => freeze(parts, stack, { actor: "ann", reason: "holidays" }),
+    claimApply: async () => claimTicket(parts, ticket, worker, parts.token()),
+    beginsApply: async (given: RunClaim | undefined) => {
+      if (given === undefined) throw new Error("the apply is not claimed");
+      const held = await fixture.fence(stack, "w");
+      await beginApply(parts, given, held?.tenure.epoch ?? 0n);
+    },
     approve: async () => approveRun(parts, run, { actor: "ann", planDigest: digest }),
     cancel: async () =>
       record.cancel([{ stack: "one", stackId: stack.stack, run: run.run, problem: "" }]),
@@ -70,10 +79,31 @@ it("asks an executor once to end", async () => {
   expect((await stored()).cancel).toMatchObject({ stage: 1 });
 });
 
-it("leaves what was approved", async () => {
-  const { plan, approve, phase, cancel } = await start();
+it("cancels what was approved, and waits for the end of a freeze", async () => {
+  const { plan, approve, claimApply, freezeStack, phase, cancel, current } = await start();
+  await plan();
+  await freezeStack();
+  await approve();
+  expect(await claimApply()).toBeUndefined();
+  await cancel();
+  expect([await phase(), await current()]).toEqual(["canceled", ""]);
+});
+
+it("lets no worker begin what it has claimed already", async () => {
+  const { plan, approve, claimApply, beginsApply, stored, cancel } = await start();
   await plan();
   await approve();
+  const claim = await claimApply();
   await cancel();
-  expect(await phase()).toBe("approved");
+  expect((await stored()).cancel).toMatchObject({ stage: 1 });
+  await expect(beginsApply(claim)).rejects.toThrow("the run is canceled");
+});
+
+it("leaves what is being applied", async () => {
+  const { plan, approve, claimApply, beginsApply, phase, stored, cancel } = await start();
+  await plan();
+  await approve();
+  await beginsApply(await claimApply());
+  await cancel();
+  expect([await phase(), (await stored()).cancel]).toEqual(["applying", undefined]);
 });

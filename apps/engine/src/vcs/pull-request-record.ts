@@ -9,13 +9,14 @@ import { readShownRun, type ShownRun } from "./shown-run.ts";
 import { actorOf, type OpenConnection, type VcsParts } from "./vcs-parts.ts";
 import { keyedPlace, pullRequestKey } from "./vcs-places.ts";
 
-/** Phases in which nothing of a run was approved. */
-const UNAPPROVED: readonly RunPhase[] = [
+/** Phases in which nothing of a run was applied. */
+const UNBEGUN: readonly RunPhase[] = [
   "queued",
   "preparing",
   "planning",
   "planned",
   "awaiting_approval",
+  "approved",
   "policy_failed",
 ];
 
@@ -62,8 +63,8 @@ export class PullRequestRecord {
   }
 
   /**
-   * Cancels runs that are of no use any more, where they were not approved. One that is being planned would wait for an approval once its plan
-   * is there, and keep the stack from all others.
+   * Cancels runs that are of no use any more, where nothing was applied yet. One that is being planned would wait for an approval once its plan
+   * is there, and keep the stack from all others; one that was approved would be applied as soon as a freeze or a lock ends.
    */
   async cancel(given: readonly VcsRun[]): Promise<void> {
     const actor = actorOf(this.open.reference);
@@ -72,10 +73,10 @@ export class PullRequestRecord {
       // A second request would end the executor.
       const isAsked = run?.cancel !== undefined;
       if (reference === undefined || phase === undefined || isAsked) continue;
-      if (!UNAPPROVED.includes(phase)) continue;
+      if (!UNBEGUN.includes(phase)) continue;
       try {
-        // Somebody may approve it at this moment.
-        await cancelRun(this.parts, reference, { actor, phases: UNAPPROVED });
+        // A worker may begin to apply it at this moment.
+        await cancelRun(this.parts, reference, { actor, phases: UNBEGUN });
       } catch (error) {
         if (!isServerError(error)) throw error;
       }

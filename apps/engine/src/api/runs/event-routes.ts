@@ -5,6 +5,9 @@ import { streamRunLog } from "../../logs/stream-run-log.ts";
 import { type ApiParts, RunParams, routeSchema, stackOf } from "../api-parts.ts";
 import type { EventStreams } from "../event-streams.ts";
 
+/** Sequence numbers have at most 15 digits, as in the ids of events. */
+const MAX_SEQUENCE = 999_999_999_999_999;
+
 /** `/projects/{project}/stacks/{stack}/runs/{run}/events`: the log of a run as server-sent events. */
 export function eventRoutes(
   fastify: FastifyInstance,
@@ -14,7 +17,7 @@ export function eventRoutes(
   const logs = new LogReader(parts);
   const After = Type.Object(
     {
-      after: Type.Optional(Type.Integer({ minimum: 0 })),
+      after: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_SEQUENCE })),
       follow: Type.Optional(
         Type.Union([Type.Literal("true"), Type.Literal("false")], {
           description: "false: the stream ends with the last event so far",
@@ -37,12 +40,13 @@ export function eventRoutes(
       exposeHeadRoute: false,
     },
     async (request, reply) => {
-      const { reference } = await stackOf(parts, parts.principalOf(request), request.params);
+      const principal = parts.principalOf(request);
+      const { reference } = await stackOf(parts, principal, request.params);
       const run = { stack: reference, run: request.params.run };
       const after = request.query.after ?? lastEventId(request.headers["last-event-id"], run.run);
       const follow = request.query.follow !== "false";
       // A reader that has seen the end need not come back.
-      return streams.answer(request, reply, async (signal) =>
+      return streams.answer(request, reply, principal.account, async (signal) =>
         streamRunLog({ ...parts, logs }, run, { after, follow }, signal),
       );
     },

@@ -89,7 +89,7 @@ export function watchRoutes(
       const names = [...new Set(request.query.topics.split(","))];
       if (!names.every(isOfOneStack)) requireAllStacks(principal);
       const topics = names.map((name) => topicOf(name, principal.account));
-      return streams.answer(request, reply, async (signal) =>
+      return streams.answer(request, reply, principal.account, async (signal) =>
         streamTopics({ topics, epoch: live.epoch, clock, isVisible, position }, signal),
       );
     },
