@@ -130,3 +130,31 @@ resource "tfe_variable" "token" {
   await root.ok("destroy", "-auto-approve");
   expect(await found()).toEqual([]);
 });
+
+it("the provider hashicorp/tfe finds a set attached by the shorter id of a workspace alone, and takes that in the place of the longer one", async (context) => {
+  context.skip(PROVIDER === "", "TEST_TOOL_TERRAFORM_PROVIDER_TFE is not set");
+  const { root, call, workspace } = await startCloud(COMMAND);
+  const shorter = await workspace("shop", "local");
+  const stack = (await call("GET", "/api/v1/projects/default/stacks/shop")).json;
+  const longer = `ws-${String(stack["id"])}`;
+  const configure = async (id: string): Promise<void> =>
+    root.write(`${SETTINGS}
+resource "tfe_variable_set" "shared" {
+  name = "shared"
+}
+resource "tfe_workspace_variable_set" "shop" {
+  variable_set_id = tfe_variable_set.shared.id
+  workspace_id    = "${id}"
+}
+`);
+  await useProvider(root.env);
+  await configure(longer);
+  // It is attached, and the provider does not find the id that was written.
+  expect(await root.fails("apply", "-auto-approve")).toContain("present, but now absent");
+  const attached = async () => (await call("GET", "/api/v1/variable-sets/shared")).json["stacks"];
+  expect(await attached()).toEqual(["default/shop"]);
+  await configure(shorter);
+  await root.ok("apply", "-auto-approve");
+  await root.ok("plan", "-detailed-exitcode");
+  expect(await attached()).toEqual(["default/shop"]);
+});
