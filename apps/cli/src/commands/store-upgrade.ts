@@ -120,16 +120,17 @@ function namedText(what: string, { count, names }: RecordFindings["damaged"]): s
 
 function processesText(processes: LiveProcesses, release: string): string {
   if (processes.length === 0) return "No server, worker or command changes the store now.\n";
-  const lines = processes.map((one) => {
-    const other =
-      one.kind !== "server" || one.release === release
-        ? ""
-        : `, not that of this command (${release})`;
-    const own = one.release === undefined ? "" : `, release ${one.release}${other}`;
-    const silent = one.kind === "server" && one.release === undefined;
-    return `  ${one.kind} ${one.name}${own}${silent ? ", of a release that does not say which" : ""}\n`;
-  });
+  const lines = processes.map(
+    (one) => `  ${one.kind} ${one.name}${one.kind === "server" ? releaseText(one, release) : ""}\n`,
+  );
   return `Processes that use the store now:\n${lines.join("")}`;
+}
+
+function releaseText({ release }: LiveProcesses[number], own: string): string {
+  if (release === undefined)
+    return `, which says no release: one before that of this command (${own})`;
+  if (release === own) return `, release ${release}, that of this command`;
+  return `, release ${release}, not that of this command (${own})`;
 }
 
 function findingsView(found: StoreFindings | undefined) {

@@ -8,6 +8,7 @@ import {
 import { CommandError } from "../command-error.ts";
 import { commandLog } from "../session/provider-logs.ts";
 import { applyReferenceOptions } from "./apply-reference-options.ts";
+import { suggestCommand } from "./suggest-command.ts";
 
 /** Makes a command with the options that all have. One that is `hidden` works, and is in no help: it has another name that is. */
 export type Define = (
@@ -61,6 +62,9 @@ export function createProgram(
     .configureOutput({
       writeOut: (text) => process.streams.output.write(text),
       writeErr: (text) => process.streams.error.write(text),
+      outputError: (text, write) => {
+        write(suggestCommand(text, program));
+      },
     })
     .exitOverride();
 

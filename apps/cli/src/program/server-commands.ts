@@ -6,6 +6,7 @@ import {
 } from "@stackwright/engine/options";
 import type { Command } from "commander";
 import type { CommandProcess } from "../command-context.ts";
+import { commandVersion } from "../command-version.ts";
 import type { AuditOptions } from "../commands/audit.ts";
 import type { AuditWebhookOptions, AuditWebhookSettings } from "../commands/audit-webhooks.ts";
 import type { FunctionsServeOptions } from "../commands/functions-serve.ts";
@@ -56,7 +57,9 @@ export function defineServerCommands(
         }
         const options = await parseServeArguments(command.args, env, directory);
         await using server = await openingStore(async () =>
-          withListenErrors(async () => serve(options, { signal, env, directory })),
+          withListenErrors(async () =>
+            serve(options, { signal, env, directory, version: commandVersion() }),
+          ),
         );
         terminal.writeError(`The server is at ${server.url}\n`);
         if (server.storageAddress !== undefined) {
