@@ -10,7 +10,7 @@ export function evaluateTuple(context: EvaluationContext, node: Tuple): Value {
 }
 
 /**
- * `{ key = value }`. Of equal keys the last one counts. Where a key is unknown nothing is known of
+ * `{ key = value }`. Of equal keys the last one counts; in JSON they are a mistake. Where a key is unknown nothing is known of
  * the object, not even its type. Marks of keys go to the object: which attributes it has reveals
  * the keys.
  */
@@ -30,7 +30,13 @@ export function evaluateObject(context: EvaluationContext, node: ObjectConstruct
     const name = keyText(context, given, key);
     marks = marks.union(given.marks);
     if (name === undefined) known = false;
-    else attributes.set(name, value);
+    else if (key.expression.kind === "json-string" && attributes.has(name)) {
+      const detail = `An attribute "${name}" is set already in this object.`;
+      context.error("LANG_EVAL_KEY", detail, key, key.expression, {
+        summary: "Duplicate object attribute",
+      });
+      known = false;
+    } else attributes.set(name, value);
   }
   if (!known) return Value.dynamic.withMarks(marks);
   return checkWeight(context, Value.object(attributes).withMarks(marks), attributes.values());

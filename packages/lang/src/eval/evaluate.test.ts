@@ -2,6 +2,8 @@ import { add, Mark, rangeOf, Type, Value } from "@stackwright/cty";
 import { describe, expect, it } from "vitest";
 import { consoleScope } from "../console/console.ts";
 import { valueText } from "../console/value-text.ts";
+import { jsonExpression } from "../syntax/json-expression.ts";
+import { parseJson } from "../syntax/json-parser.ts";
 import { parseExpression } from "../syntax/parse.ts";
 import { diagnosticToJson } from "../syntax/render-json.ts";
 import { type Evaluated, evaluate } from "./evaluate.ts";
@@ -31,6 +33,28 @@ function run(
 function codes(text: string): string[] {
   return run(text).diagnostics.map(({ code }) => code);
 }
+
+describe("objects of JSON", () => {
+  const found = (text: string): readonly string[] => {
+    const variables = { k: Value.string("a") };
+    const expression = jsonExpression(parseJson({ name: "t.json", text }).root, []);
+    return evaluate(expression, createScope({ functions, variables })).diagnostics.map(
+      ({ summary, subject }) => `${summary} ${subject?.start}-${subject?.end}`,
+    );
+  };
+
+  it("have each attribute once", () => {
+    expect(found('{"a": 1, "b": {"a": 1}}')).toEqual([]);
+    expect(found('{"a": 1, "a": 1}')).toEqual(["Duplicate object attribute 9-12"]);
+    expect(found('[{"b": {"${k}": 1, "a": 2}}]')).toEqual(["Duplicate object attribute 19-22"]);
+  });
+
+  it("differ in that from those of the native syntax, of which the last attribute counts", () => {
+    const { value, diagnostics } = run("{ a = 1, a = 2 }.a");
+    expect(diagnostics).toEqual([]);
+    expect(value.equals(Value.number(2))).toBe(true);
+  });
+});
 
 describe("unknown values", () => {
   it.each([

@@ -58,6 +58,7 @@ describe("values", () => {
 describe("mistakes", () => {
   it.each([
     ["", ["LANG_JSON 0-0"]],
+    ["\ufeff{}", ["LANG_JSON 0-1"]],
     ["{", ["LANG_JSON 1-2"]],
     ["[1", ["LANG_JSON 0-1"]],
     ["[1 2]", ["LANG_JSON 3-4"]],

@@ -58,6 +58,11 @@ class JsonReader {
   }
 
   file(): JsonSyntaxNode {
+    if (this.#at > 0) {
+      const detail =
+        "The file begins with a byte order mark, which JSON must not have. Save it without one.";
+      return this.#wrong("LANG_JSON", detail, 0, this.#at);
+    }
     this.#space();
     if (this.#at >= this.#text.length) {
       return this.#wrong("LANG_JSON", "A JSON value is missing: the file is empty.", this.#at);
