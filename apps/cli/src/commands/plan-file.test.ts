@@ -59,6 +59,28 @@ describe("a plan that was kept", () => {
     expect(pageToo.error).toContain("--html and --json cannot be used together");
   });
 
+  it("is not left in its file by a later one that fails", async () => {
+    const plan = async (text: string) => {
+      await writeFile(join(here, "more.tf"), text);
+      return (await tryCommand(["plan", "-out", "kept"], { cwd: here })).code;
+    };
+    const condition =
+      'lifecycle {\n  precondition {\n    condition     = 1 > 2\n    error_message = "no"\n  }\n}';
+    for (const text of [`resource "terraform_data" "b" {\n${condition}\n}\n`, "locals {\n"]) {
+      expect(await plan("")).toBe(0);
+      expect((await tryCommand(["show", "kept"], { cwd: here })).code).toBe(0);
+      expect(await plan(text)).toBe(1);
+      for (const command of ["up", "show"]) {
+        const { code, error } = await tryCommand([command, "kept"], { cwd: here });
+        expect(code).toBe(1);
+        expect(error).toContain('"kept" holds no plan: planning failed.');
+        expect(error).toContain("stackwright plan --out kept");
+      }
+    }
+    expect(await plan("")).toBe(0);
+    expect((await tryCommand(["up", "kept"], { cwd: here })).code).toBe(0);
+  });
+
   it("is removed when its stack has enough newer ones", async () => {
     const env = { STACKWRIGHT_PLANS_PER_STACK: "1" };
     const plan = (out: string, more: object) =>

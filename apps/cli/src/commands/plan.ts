@@ -75,7 +75,7 @@ export async function plan(
             session,
             workspace,
           });
-    if (project === undefined) return EXIT.failed;
+    if (project === undefined) return await failed(options, context);
     await using engine = await openEngine(project, context, {
       state,
       session,
@@ -83,7 +83,7 @@ export async function plan(
       remembersDigests: true,
     });
     const made = await makePlan({ engine, project, state, workspace }, options, view, context);
-    if (made === undefined) return EXIT.failed;
+    if (made === undefined) return await failed(options, context);
     view.planned(made.plan, await schemasOf(engine, made.plan));
     if (options.out !== undefined && session !== undefined) {
       const stored = await engine.savePlan(state, made.plan, made.variables);
@@ -128,6 +128,17 @@ export async function plan(
   } finally {
     await session?.[Symbol.asyncDispose]();
   }
+}
+
+/** An older plan in the file would be taken for the one that could not be made. */
+async function failed(
+  { out }: Pick<PlanCommandOptions, "out">,
+  { directory }: CommandContext,
+): Promise<ExitCode> {
+  if (out !== undefined) {
+    await writePlanFile(resolve(directory, out), { stackwright_plan: 1, failed: true });
+  }
+  return EXIT.failed;
 }
 
 /** Hints about the next command are for users, not for logs of automation. */

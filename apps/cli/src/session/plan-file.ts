@@ -1,5 +1,5 @@
 import { access, constants, open, rm, stat, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
 import { CommandError } from "../command-error.ts";
 import { printable } from "../terminal/printable.ts";
 
@@ -19,7 +19,13 @@ export interface PlanFile {
   readonly store?: string;
 }
 
-export async function writePlanFile(path: string, plan: PlanFile): Promise<void> {
+/** What `plan --out` writes where no plan could be made, so that no older plan is taken for the one that was asked for. */
+interface FailedPlanFile {
+  readonly stackwright_plan: 1;
+  readonly failed: true;
+}
+
+export async function writePlanFile(path: string, plan: PlanFile | FailedPlanFile): Promise<void> {
   const isNew = (await stat(path).catch(() => undefined)) === undefined;
   try {
     await writeFile(path, `${JSON.stringify(plan, undefined, 2)}\n`);
@@ -70,6 +76,12 @@ export async function readPlanFile(path: string): Promise<PlanFile> {
     throw new CommandError(`The plan file "${path}" cannot be read.`, { cause: error });
   }
   const plan = parse(text);
+  if (plan === "failed") {
+    const name = basename(path);
+    throw new CommandError(`"${name}" holds no plan: planning failed.`, {
+      advice: `Make one with: stackwright plan --out ${shellWord(name)}`,
+    });
+  }
   if (plan === undefined) {
     throw new CommandError(`"${path}" is not a Stackwright plan file.`, {
       advice: "Make one with: stackwright plan --out FILE",
@@ -112,15 +124,16 @@ async function readSmall(path: string): Promise<string> {
 /** What is in no name, and in a file that has decayed. */
 const CONTROL = /\p{Cc}/u;
 
-function parse(text: string): PlanFile | undefined {
+function parse(text: string): PlanFile | "failed" | undefined {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     return undefined;
   }
-  const plan = value as Partial<PlanFile> | null;
+  const plan = value as Partial<PlanFile & FailedPlanFile> | null;
   if (plan?.stackwright_plan !== 1) return undefined;
+  if (plan.failed === true) return "failed";
   const { account, project, stack, digest, created, store = "" } = plan;
   const texts: readonly unknown[] = [account, project, stack, digest, created, store];
   if (!texts.every((one) => typeof one === "string" && !CONTROL.test(one))) return undefined;
