@@ -49,7 +49,11 @@ export async function init(options: InitOptions, context: CommandContext): Promi
     quiet: true,
     testFolder: checkedFolder(options.testDirectory),
   });
-  const diagnostics = [...project.configuration.diagnostics, ...(project.tests?.diagnostics ?? [])];
+  // What is wrong inside of expressions is left to the commands that evaluate them: it changes nothing of what is installed.
+  const diagnostics = [
+    ...project.configuration.installDiagnostics,
+    ...(project.tests?.diagnostics ?? []),
+  ];
   const failed = hasErrors(diagnostics);
   const installed = failed
     ? new Map()

@@ -66,7 +66,7 @@ export async function test(options: TestOptions, context: CommandContext): Promi
   let shown = Promise.resolve();
   const summary = await runTests({
     testFiles: files,
-    root: { root: configuration.root, diagnostics: [] },
+    root: { root: configuration.root, diagnostics: [], argumentDiagnostics: [] },
     moduleOf: tests.moduleOf,
     values: {
       files: project.files,

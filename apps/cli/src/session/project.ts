@@ -95,7 +95,10 @@ export async function loadProject(
     options.testFolder === undefined
       ? undefined
       : await loadSuite(files, { folder: options.testFolder, packages: installation.packages });
-  const isComplete = !hasErrors([...configuration.diagnostics, ...(tests?.diagnostics ?? [])]);
+  const isComplete = !hasErrors([
+    ...configuration.installDiagnostics,
+    ...(tests?.diagnostics ?? []),
+  ]);
   const modules = await installation.finish(configuration.root, isComplete, tests?.modules);
   for (const line of options.quiet === true ? [] : installedModuleLines(modules)) {
     context.terminal.writeError(wrapWords(`${line}\n`, context.terminal.columns));

@@ -32,6 +32,8 @@ export interface Configuration {
   /** SHA-256 of the configuration files of all modules that are called, in hexadecimal. */
   readonly digest: string;
   readonly diagnostics: readonly Diagnostic[];
+  /** Those of them that are about what there is to install: files, blocks, modules and providers. */
+  readonly installDiagnostics: readonly Diagnostic[];
   /**
    * Whether blocks, modules, providers and their order are known: what is wrong, if anything, is inside of expressions, and all
    * others can be checked nevertheless.
@@ -51,7 +53,7 @@ export async function loadConfiguration(
 
 /** Finds everything that is wrong with a tree of modules before anything is evaluated. */
 export function completeConfiguration(
-  { root, diagnostics }: LoadedTree,
+  { root, diagnostics, argumentDiagnostics }: LoadedTree,
   options: ProviderOptions = {},
 ): Configuration {
   const resolution = resolveProviders(root, options);
@@ -65,6 +67,13 @@ export function completeConfiguration(
   ];
   for (const module of modulesOf(root)) found.push(...checkRequiredVersions(module));
   const isSound = !hasErrors(found);
+  const later = new Set([
+    ...argumentDiagnostics,
+    ...resolution.referenceDiagnostics,
+    ...graph.diagnostics,
+    ...refactoring.diagnostics,
+  ]);
+  const installDiagnostics = sortDiagnostics(found.filter((one) => !later.has(one)));
   found.push(...checkTree(root));
   return {
     root,
@@ -74,6 +83,7 @@ export function completeConfiguration(
     functionProviders: calledProviders(root),
     digest: configurationDigest(root),
     diagnostics: sortDiagnostics(found),
+    installDiagnostics,
     isSound,
   };
 }

@@ -73,7 +73,7 @@ export function runConfiguration(tree: LoadedTree, changes: RunChanges): Configu
     providers.set(key, { ...config, scope: changes.scope });
   }
   const config = { ...root.config, providers };
-  return completeConfiguration({ root: { ...root, config }, diagnostics: tree.diagnostics });
+  return completeConfiguration({ ...tree, root: { ...root, config } });
 }
 
 function changed(node: ModuleNode, changes: RunChanges): ModuleNode {

@@ -85,6 +85,8 @@ export interface TreeOptions extends Pick<LoadModuleOptions, "limits" | "rfsTemp
 export interface LoadedTree {
   readonly root: ModuleNode;
   readonly diagnostics: readonly Diagnostic[];
+  /** Those of them about arguments of calls, which say nothing of what there is to install. */
+  readonly argumentDiagnostics: readonly Diagnostic[];
 }
 
 /**
@@ -99,7 +101,9 @@ export async function loadModuleTree(
   const start = options.start ?? { files, folder: "." };
   const root = await loader.load({ ...start, path: [], ancestors: [] });
   loader.reportLeftOut();
-  return { root, diagnostics: sortDiagnostics(loader.diagnostics) };
+  const { argumentDiagnostics } = loader;
+  append(loader.diagnostics, argumentDiagnostics);
+  return { root, diagnostics: sortDiagnostics(loader.diagnostics), argumentDiagnostics };
 }
 
 /**
@@ -157,6 +161,8 @@ const META = new Set(["source", "version", "providers", "count", "for_each", "de
 
 class TreeLoader {
   readonly diagnostics: Diagnostic[] = [];
+  /** Apart from the others. */
+  readonly argumentDiagnostics: Diagnostic[] = [];
   readonly #options: TreeOptions;
   /** The root module is one. */
   #modules = 1;
@@ -369,10 +375,10 @@ class TreeLoader {
   /** Checks the arguments of a call. */
   #checkCall(call: ModuleCall, { variables }: ModuleConfig): void {
     // Blocks are not expected in a call; reading any names reports them.
-    const given = readAttributes(call.body, this.diagnostics);
+    const given = readAttributes(call.body, this.argumentDiagnostics);
     for (const [name, { nameRange }] of given) {
       if (META.has(name) || variables.has(name)) continue;
-      this.diagnostics.push({
+      this.argumentDiagnostics.push({
         severity: "error",
         code: "LANG_BODY",
         summary: "Unsupported argument",
@@ -382,11 +388,13 @@ class TreeLoader {
     }
     for (const [name, variable] of variables) {
       if (variable.default !== undefined || given.has(name)) continue;
-      this.#fail(
-        "Missing required argument",
-        `The variable "${name}" of the module has no default and must be set.`,
-        call,
-      );
+      this.argumentDiagnostics.push({
+        severity: "error",
+        code: "LANG_CONFIG",
+        summary: "Missing required argument",
+        detail: `The variable "${name}" of the module has no default and must be set.`,
+        subject: call.range,
+      });
     }
   }
 

@@ -10,7 +10,11 @@ import { checkProviderKey, checkSameKeys } from "./check-provider-key.ts";
 import { moduleResources, providerReference } from "./module-resources.ts";
 import type { ModuleLocation, ProviderResolution } from "./provider-resolution.ts";
 
-/** Checks what a call passes to a module against what the module declares and has itself. */
+/**
+ * Checks what a call passes to a module against what the module declares and has itself.
+ *
+ * @param missing takes what is wrong with references to configurations that there are not
+ */
 export function checkPassedProviders(
   { module, parent, call }: ModuleLocation,
   providers: Pick<ProviderResolution, "sourceOf" | "forReference"> & {
@@ -18,6 +22,7 @@ export function checkPassedProviders(
     impliedSource(name: string): ProviderAddress;
   },
   diagnostics: Diagnostic[],
+  missing: Diagnostic[],
 ): void {
   if (parent === undefined || call === undefined) return;
   const report = (
@@ -67,7 +72,7 @@ export function checkPassedProviders(
       const detail = `Here "${reference.name}" is ${outer.toDisplay()}, but in the module "${name}" is ${inner.toDisplay()}.`;
       report("error", "Provider type mismatch", detail, range);
     } else if (providers.forReference(parent.module, reference) === undefined) {
-      reportMissing(parent.module, reference, report);
+      append(missing, missingConfiguration(parent.module, reference));
     }
     if (own !== undefined && !isEmptyProvider(own)) {
       const detail = `The module has a configuration for "${inside}" of its own, which cannot be replaced by a passed one.`;
@@ -88,17 +93,23 @@ export function checkPassedProviders(
   }
 }
 
-function reportMissing(
+function missingConfiguration(
   { config }: ModuleNode,
   { name, alias, range }: { name: string; alias: string | undefined; range: SourceRange },
-  report: (severity: "error", summary: string, detail: string, subject: SourceRange) => void,
-): void {
+): readonly Diagnostic[] {
   const text = alias === undefined ? name : `${name}.${alias}`;
   const known = [...config.providers.keys(), ...declaredAliases(config)];
   // What this module itself lacks has been reported at its own call.
-  if (known.includes(text)) return;
-  const detail = `There is no provider configuration "${text}" in this module.${didYouMean(text, known)}`;
-  report("error", "Provider configuration not present", detail, range);
+  if (known.includes(text)) return [];
+  return [
+    {
+      severity: "error",
+      code: "LANG_CONFIG",
+      summary: "Provider configuration not present",
+      detail: `There is no provider configuration "${text}" in this module.${didYouMean(text, known)}`,
+      subject: range,
+    },
+  ];
 }
 
 /** `name.alias` of the configurations that a module declares to need. */

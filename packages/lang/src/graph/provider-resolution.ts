@@ -60,6 +60,8 @@ export interface ProviderResolution {
   /** By the text of the source. */
   readonly requirements: ReadonlyMap<string, ModuleProviderRequirement>;
   readonly diagnostics: readonly Diagnostic[];
+  /** Those of them about references to configurations that there are not, which say nothing of what there is to install. */
+  readonly referenceDiagnostics: readonly Diagnostic[];
   /** The configuration for a resource of a module; undefined where it names none that exists. */
   forResource(module: ModuleNode, resource: ResourceConfig): ResolvedProvider | undefined;
   /** What chooses among the instances of the configuration for a resource; undefined for one without `for_each`. */

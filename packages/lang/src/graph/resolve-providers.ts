@@ -69,6 +69,7 @@ class Resolver implements ProviderResolution {
   readonly configurations = new Map<string, MutableProvider>();
   readonly requirements = new Map<string, ModuleProviderRequirement>();
   readonly diagnostics: Diagnostic[] = [];
+  readonly referenceDiagnostics: Diagnostic[] = [];
   readonly #options: ProviderOptions;
   readonly #places = new Map<ModuleNode, ModuleLocation>();
   /** Results by module, source and alias; undefined where there is none. */
@@ -88,7 +89,7 @@ class Resolver implements ProviderResolution {
   enter(module: ModuleNode, above: Pick<ModuleLocation, "parent" | "call"> | undefined): void {
     const place: ModuleLocation = { module, parent: above?.parent, call: above?.call };
     this.#places.set(module, place);
-    checkPassedProviders(place, this, this.diagnostics);
+    checkPassedProviders(place, this, this.diagnostics, this.referenceDiagnostics);
     this.#declared(module);
     this.#used(module);
     for (const [name, child] of module.children) {
@@ -358,11 +359,18 @@ class Resolver implements ProviderResolution {
     // What a module needs and is not given, or what does not exist outside, is reported at the call.
     if (known.includes(text) || call?.providers?.has(text) === true) return;
     const detail = `There is no provider configuration "${text}" in this module.${didYouMean(text, known)} Configurations with an alias are not inherited: they are passed with the argument "providers" of a call.`;
-    this.#fail("Provider configuration not present", detail, range);
+    this.referenceDiagnostics.push({
+      severity: "error",
+      code: "LANG_CONFIG",
+      summary: "Provider configuration not present",
+      detail,
+      subject: range,
+    });
   }
 
   /** Problems that are only known after all modules were visited. */
   finish(): void {
+    append(this.diagnostics, this.referenceDiagnostics);
     const checked = new Set<string>();
     for (const provider of this.configurations.values()) {
       checked.add(provider.source.toString());
