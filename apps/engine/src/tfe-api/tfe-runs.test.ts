@@ -323,6 +323,9 @@ describe("a run", () => {
     const refused = async (attributes: object): Promise<number> =>
       (await request(version, attributes)).status;
     expect(await refused({ "is-destroy": true, "refresh-only": true })).toBe(422);
+    const replaces = { "replace-addrs": ["terraform_data.a"] };
+    expect(await refused({ "is-destroy": true, ...replaces })).toBe(422);
+    expect(await refused({ "refresh-only": true, ...replaces })).toBe(422);
     expect(await refused({ "allow-config-generation": true })).toBe(422);
     expect(await refused({ variables: [{ key: "a = 1\nb", value: "1" }] })).toBe(422);
     expect(await refused({ "target-addrs": "a" })).toBe(422);

@@ -814,6 +814,7 @@ export interface NewRun {
   /** leaves to further runs what cannot be planned before this one is applied; for the mode apply */
   readonly staged?: boolean | undefined;
   readonly targets?: readonly string[] | undefined;
+  /** objects to replace; for the modes apply and plan_only */
   readonly replace?: readonly string[] | undefined;
   /** what a run of the mode plan_only plans, such as a branch: it ends the older ones of its author that wait */
   readonly source?: string | undefined;

@@ -349,6 +349,11 @@ async function newRunOf(
   if (isDestroy && refreshOnly) {
     throw new TfeError("TFE_UNPROCESSABLE", "a run destroys or refreshes, not both");
   }
+  const replace = document.texts("replace-addrs", MAX_ADDRESSES);
+  if (replace.length > 0 && (isDestroy || refreshOnly)) {
+    const mode = isDestroy ? "destroys" : "only refreshes";
+    throw new TfeError("TFE_UNPROCESSABLE", `a run that ${mode} replaces nothing: "replace-addrs"`);
+  }
   return {
     workspace: workspace.id,
     upload: id,
@@ -358,7 +363,7 @@ async function newRunOf(
     autoApply: savedPlan || planOnly ? false : (document.flag("auto-apply") ?? workspace.autoApply),
     refresh: document.flag("refresh") ?? true,
     targets: document.texts("target-addrs", MAX_ADDRESSES),
-    replace: document.texts("replace-addrs", MAX_ADDRESSES),
+    replace,
     variables: valuesOf(document),
     message: document.text("message") ?? "",
   };

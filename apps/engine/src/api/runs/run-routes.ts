@@ -33,6 +33,7 @@ import {
 } from "../api-parts.ts";
 import { requireApiRole } from "../api-roles.ts";
 import { nextPage, PageQuery, pageOf } from "../list-page.ts";
+import { checkReplacements } from "./check-replacements.ts";
 import { requestRun, requireRetry } from "./request-run.ts";
 import { requestedImports } from "./requested-imports.ts";
 import { RunImportSchema, RunModes, RunSchema, runViewOf } from "./run-view.ts";
@@ -50,7 +51,12 @@ const NewRun = Type.Object(
       }),
     ),
     targets: Type.Optional(Type.Array(Type.String({ maxLength: 1024 }), { maxItems: 100 })),
-    replace: Type.Optional(Type.Array(Type.String({ maxLength: 1024 }), { maxItems: 100 })),
+    replace: Type.Optional(
+      Type.Array(Type.String({ maxLength: 1024 }), {
+        maxItems: 100,
+        description: "objects to replace; for the modes apply and plan_only",
+      }),
+    ),
     source: Type.Optional(
       Type.String({
         minLength: 1,
@@ -153,7 +159,7 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         { params: StackParams, body: NewRun },
         {
           409: "a request with this key is in progress",
-          422: "the configuration is unknown",
+          422: "the configuration is unknown, or options do not go with the mode",
           429: "the queue is full",
         },
       ),
@@ -164,6 +170,7 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const named = await stackOf(parts, principal, request.params);
       if (request.body.mode !== "plan_only") requireApiRole(principal, "operator");
       const { mode = "apply", auto_apply: autoApply, staged = false, ...options } = request.body;
+      if (options.replace !== undefined) checkReplacements(mode, options.replace);
       return requestRun(parts, request, reply, named, {
         ...options,
         ...requestedImports(mode, { ...options, staged }),
