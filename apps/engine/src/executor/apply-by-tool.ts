@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { APPLY_UNKNOWN } from "../queue/stack-tool.ts";
 import type { ExecutionResult } from "./execution-job.ts";
@@ -7,7 +7,10 @@ import { readPlanJson, secretTextsOfJson } from "./plan-of-json.ts";
 import { isRefused, StateRecorder } from "./state-recorder.ts";
 import { decodeToolPlan } from "./tool-plan.ts";
 import type { ToolEnd } from "./tool-process.ts";
-import { callTool, errorOf, StepFailure, type ToolStep } from "./tool-step.ts";
+import { callTool, errorOf, StepFailure, say, type ToolStep } from "./tool-step.ts";
+
+/** How the error of a program begins that could not lock its state, and has done nothing. */
+const LOCK_ERROR = "Error: Error acquiring the state lock";
 
 /** Applies the saved plan by the tool, under the fence of the stack. */
 export async function applyByTool(step: ToolStep): Promise<ExecutionResult> {
@@ -37,22 +40,43 @@ export async function applyByTool(step: ToolStep): Promise<ExecutionResult> {
     await recorder.begin();
     const over = new AbortController();
     const watching = recorder.watch(over.signal);
-    const end = await callTool({ ...step, signals: { stop, force } }, [
-      "apply",
-      "-input=false",
-      "-no-color",
-      file,
-    ]).finally(() => over.abort());
+    const end = await callTool(
+      { ...step, signals: { stop, force } },
+      ["apply", "-input=false", "-no-color", file],
+      { takesStates: true },
+    ).finally(() => over.abort());
     await watching;
+    // A program that ends well has written its state.
+    const printed = end.code === 0 ? undefined : end.printedState;
+    if (printed !== undefined) {
+      say(
+        step,
+        `${job.tool.name} could write its state nowhere and printed it, with its secrets: it is stored in the stack, and not shown.`,
+      );
+    }
     try {
-      await recorder.finish(hold.signal);
+      const isUnlocked = errorOf(end).startsWith(LOCK_ERROR);
+      await recorder.finish(hold.signal, { printed, isUnlocked });
     } catch (error) {
+      // The worker keeps it, if there is space by now.
+      if (printed !== undefined) await writeErrored(step, printed);
       return unstored(step, error, hold.signal.aborted);
     }
     return applied(step, end, recorder.hasChanged, hold.signal.aborted);
   } catch (error) {
     // It began: what it did is known by the state alone, which the next executor leaves as it is.
     return { phase: "interrupted", reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** Writes a state where the tool would have written it; nothing where that is not possible. */
+async function writeErrored({ folder: { erroredPath } }: ToolStep, content: string): Promise<void> {
+  const path = `${erroredPath}.part`;
+  try {
+    await writeFile(path, content, { mode: 0o600 });
+    await rename(path, erroredPath);
+  } catch {
+    await rm(path, { force: true });
   }
 }
 

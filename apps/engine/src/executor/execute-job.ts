@@ -54,6 +54,7 @@ import {
 import { openJobIdentity } from "./job-identity.ts";
 import { openJobModules } from "./job-modules.ts";
 import { secretsOf, secretTextsOf } from "./job-secrets.ts";
+import { noSpaceReason } from "./no-space.ts";
 import { otherAdopters, otherStacks, plannedStacks } from "./other-stacks.ts";
 import { jobPrivateProviders } from "./private-providers.ts";
 import { recoveryProviders, recoveryVersions } from "./recovery-providers.ts";
@@ -485,6 +486,8 @@ function failure(
     );
   if (isLost || step === "recover") return { phase: "interrupted", reason };
   if (stop.aborted) return { phase: "canceled", reason: "canceled" };
+  const noSpace = noSpaceReason(error);
+  if (noSpace !== undefined) return { phase: "failed", reason: noSpace, reasonCode: "no_space" };
   const { code } = error as { code?: unknown };
   const reasonCode = typeof code === "string" ? code : "internal";
   return { phase: "failed", reason, reasonCode };

@@ -1,15 +1,24 @@
 import { createReadStream } from "node:fs";
+import { Readable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import { isServerError } from "../domain/server-error.ts";
 import { storeStateContent } from "../terraform-state/state-content.ts";
 import { jobKeys } from "./job-engine.ts";
-import { markOfState, newestStatePath, writeStoredMark } from "./stored-mark.ts";
+import { isEmptyState, markOfState, newestStatePath, writeStoredMark } from "./stored-mark.ts";
 import type { ToolStep } from "./tool-step.ts";
 
 /** How often a state is looked at while it is being written. */
 const LOOK_MS = 1_000;
 /** How long the last state of an apply is tried to be stored. */
 const STORE_MS = 120_000;
+
+/** What is known of a tool that has ended, beside its files. */
+interface FinishedTool {
+  /** The state that it printed, as it could write it nowhere. @default none */
+  readonly printed?: string | undefined;
+  /** It could not lock its state. @default false */
+  readonly isUnlocked?: boolean;
+}
 
 /** Stores the state that a tool writes, as it writes it. */
 export class StateRecorder {
@@ -44,14 +53,22 @@ export class StateRecorder {
   }
 
   /**
-   * Stores what is there at the end; while the store is away, that is tried again. Rejects with what a repetition does not change at
-   * once, as `isRefused` says: the worker keeps the state then.
+   * Stores what is there at the end, or what the tool printed in its place; while the store is away, that is tried again. Rejects with what
+   * a repetition does not change at once, as `isRefused` says: the worker keeps the state then. A tool that could not lock its state
+   * leaves an empty file, where it had none; any other state that is empty is refused.
    */
-  async finish(lost: AbortSignal): Promise<void> {
+  async finish(
+    lost: AbortSignal,
+    { printed, isUnlocked = false }: FinishedTool = {},
+  ): Promise<void> {
+    if (printed === undefined && isUnlocked && this.#seen === "") {
+      if (await isEmptyState(this.#step.folder)) return;
+    }
     const untilMs = performance.now() + STORE_MS;
     for (;;) {
       try {
-        return await this.#look(lost);
+        if (printed === undefined) return await this.#look(lost);
+        return await this.#record(Readable.from([Buffer.from(printed)]), lost);
       } catch (error) {
         if (lost.aborted || isRefused(error) || performance.now() > untilMs) throw error;
         await pause(LOOK_MS, undefined, { signal: lost }).catch(() => undefined);
@@ -60,12 +77,20 @@ export class StateRecorder {
   }
 
   async #look(signal: AbortSignal): Promise<void> {
-    const { job, host, ground, folder } = this.#step;
+    const { job, folder } = this.#step;
     const mark = await markOfState(folder);
     if (mark === this.#seen || mark === "") return;
+    await this.#record(createReadStream(await newestStatePath(folder)), signal);
+    this.#seen = mark;
+    // Without it the worker keeps a state that is stored, which does no harm.
+    await writeStoredMark(job.folder, folder, mark).catch(() => undefined);
+  }
+
+  async #record(read: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {
+    const { job, host, ground } = this.#step;
     const { serial, bytes, serialOffset, ...content } = await storeStateContent(
       { blobs: ground.blobs, keys: jobKeys(job) },
-      { stack: job.stack, content: createReadStream(await newestStatePath(folder)), signal },
+      { stack: job.stack, content: read, signal },
     );
     await host.recordState({
       ...content,
@@ -73,10 +98,7 @@ export class StateRecorder {
       bytes: bytes.toString(),
       serialOffset: serialOffset.toString(),
     });
-    this.#seen = mark;
     this.#hasChanged = true;
-    // Without it the worker keeps a state that is stored, which does no harm.
-    await writeStoredMark(job.folder, folder, mark).catch(() => undefined);
   }
 }
 

@@ -25,6 +25,11 @@ export async function markOfState(paths: StatePaths): Promise<string> {
   return found === undefined ? "" : `${name} ${found.mtimeNs} ${found.size}`;
 }
 
+/** Whether the newest state has no bytes: it was not written, or not yet again. */
+export async function isEmptyState(paths: StatePaths): Promise<boolean> {
+  return (await stat(await newestStatePath(paths)).catch(() => undefined))?.size === 0;
+}
+
 /** Notes that the state with a mark is stored. */
 export async function writeStoredMark(
   folder: string,
@@ -42,7 +47,7 @@ export async function writeStoredMark(
 }
 
 /**
- * The file with a state that a tool wrote and that is not stored, in the folder of a job whose processes have ended. Providers write
+ * The file with a state that a tool wrote and that is not stored, unless it has no bytes, in the folder of a job whose processes have ended. Providers write
  * to that folder as well: what is not a file in it is not found.
  */
 export async function findUnstoredState(folder: string): Promise<string | undefined> {
@@ -54,7 +59,8 @@ export async function findUnstoredState(folder: string): Promise<string | undefi
   const path = await newestStatePath(paths);
   const real = await realpath(path).catch(() => undefined);
   if (real === undefined || !real.startsWith((await realpath(folder)) + sep)) return undefined;
-  return (await lstat(real)).isFile() ? real : undefined;
+  const last = await lstat(real);
+  return last.isFile() && last.size > 0 ? real : undefined;
 }
 
 function readMark(folder: string, text: string): (StatePaths & { mark: unknown }) | undefined {

@@ -3,6 +3,7 @@ import process from "node:process";
 import type { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import type { Redactor } from "@stackwright/core";
+import { PrintedState } from "./printed-state.ts";
 
 /** How a tool is started. */
 export interface ToolCall {
@@ -24,6 +25,8 @@ export interface ToolCall {
   readonly ownGroup?: boolean;
   /** A line of its output, without secrets; the tool waits until it resolves. @default nothing is passed on */
   readonly onLine?: (text: string) => Promise<void> | undefined;
+  /** Whether states that it prints are taken out of what is passed on. @default false */
+  readonly takesStates?: boolean;
   /** Bytes of standard output that are returned; a tool that writes more is ended. @default none is returned */
   readonly keepBytes?: number;
 }
@@ -33,6 +36,8 @@ export interface ToolEnd {
   readonly code: number | undefined;
   /** Standard output, as far as it was to be kept. */
   readonly output: string;
+  /** The last state that it printed, as far as they were to be taken; see {@link PrintedState}. */
+  readonly printedState: string | undefined;
   /** The last lines of what it wrote, without secrets. */
   readonly tail: readonly string[];
   /** It wrote more than may be kept. */
@@ -45,7 +50,7 @@ const TAIL = 40;
 
 /** Starts a tool and resolves when it has ended, with all that it wrote. Rejects where it cannot be started. */
 export async function runTool(call: ToolCall): Promise<ToolEnd> {
-  const { stop, force, ownGroup = false, keepBytes } = call;
+  const { stop, force, ownGroup = false, keepBytes, takesStates = false } = call;
   force.throwIfAborted();
   const child = spawn(call.path, [...call.words], {
     cwd: call.directory,
@@ -90,13 +95,16 @@ export async function runTool(call: ToolCall): Promise<ToolEnd> {
       } else kept.push(chunk);
     }
   };
+  const [inOutput, inErrors] = takesStates ? [new PrintedState(), new PrintedState()] : [];
   try {
     const [code] = await Promise.all([
       exited,
-      keepBytes === undefined ? passLines(child.stdout, call.secrets, pass) : keep(),
-      passLines(child.stderr, call.secrets, pass),
+      keepBytes === undefined ? passLines(child.stdout, call.secrets, pass, inOutput) : keep(),
+      passLines(child.stderr, call.secrets, pass, inErrors),
     ]);
-    return { code, output: Buffer.concat(kept).toString("utf8"), tail, isTooLarge };
+    const output = Buffer.concat(kept).toString("utf8");
+    const printedState = inErrors?.content ?? inOutput?.content;
+    return { code, output, printedState, tail, isTooLarge };
   } finally {
     stop.removeEventListener("abort", interrupt);
     force.removeEventListener("abort", end);
@@ -104,16 +112,21 @@ export async function runTool(call: ToolCall): Promise<ToolEnd> {
   }
 }
 
-/** The lines of a stream, without secrets, also where one is split over lines. */
+/** The lines of a stream, without secrets, also where one is split over lines, and without a state that is taken out. */
 export async function passLines(
   stream: Readable,
   secrets: Redactor,
   pass: (text: string) => Promise<void>,
+  printedState?: PrintedState,
 ): Promise<void> {
   const decoder = new StringDecoder("utf8");
   let rest = "";
   let begun: ReturnType<Redactor["redactPiece"]>["unfinished"] = [];
-  const say = async (piece: string): Promise<void> => {
+  const say = async (pieces: readonly string[]): Promise<void> => {
+    for (const piece of pieces) await sayOne(piece);
+  };
+  const take = async (piece: string): Promise<void> => say(printedState?.take(piece) ?? [piece]);
+  const sayOne = async (piece: string): Promise<void> => {
     const { text, unfinished } = secrets.redactPiece(piece, begun);
     begun = unfinished;
     await pass(text.replace(/\r?\n$/, ""));
@@ -126,9 +139,10 @@ export async function passLines(
       if (length === 0) break;
       const piece = rest.slice(0, Math.min(length, MAX_LINE));
       rest = rest.slice(piece.length);
-      await say(piece);
+      await take(piece);
     }
   }
   rest += decoder.end();
-  if (rest !== "") await say(rest);
+  if (rest !== "") await take(rest);
+  await say(printedState?.flush() ?? []);
 }

@@ -38,7 +38,7 @@ export class StepFailure extends Error {
 export async function callTool(
   step: ToolStep,
   words: readonly string[],
-  more: Pick<ToolCall, "keepBytes"> = {},
+  more: Pick<ToolCall, "keepBytes" | "takesStates"> = {},
 ): Promise<ToolEnd> {
   const { job, host, signals, ground, folder, secrets } = step;
   const { name, path } = job.tool;
