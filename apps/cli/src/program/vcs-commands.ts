@@ -25,8 +25,11 @@ export function defineVcsCommands(define: Define, run: CommandAction): void {
     .option("--report-url <url>", "where comments and statuses are sent, for the kind generic")
     .option("--apply <when>", "manual (default), on_merge or on_comment")
     .option("--attach <stack=folder>", "a stack and its folder; may be repeated", collect, [])
-    .option("--applier <user>", "whose comments may apply; may be repeated", collect, [])
-    .option("--reviews <n>", "approving reviews that a comment needs to apply; 1 by default")
+    .option("--applier <user>", "whose comments or merges may apply; may be repeated", collect, [])
+    .option(
+      "--reviews <n>",
+      "approving reviews that a comment or the merge needs to apply; 1 by default",
+    )
     .action(async (name: string, options: VcsConnectOptions, command: Command) => {
       const { vcsConnect } = await import("../commands/vcs.ts");
       await run(command, async (context) => vcsConnect(name, options, context));

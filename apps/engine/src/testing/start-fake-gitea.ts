@@ -12,10 +12,15 @@ export async function startFakeGitea(branch: string) {
     closed: false,
     merged: false,
     mergeCommit: "",
+    mergedBy: "",
     comment: "",
     isFork: false,
   };
   const statuses = new Map<string, string>();
+  /** Reviews of the pull request, the oldest first. */
+  const reviews: { readonly user: { login: string }; state: string; commit_id: string }[] = [];
+  /** Users who may only read. */
+  const readers = new Set<string>();
   /** Every request as it was sent, but for the token of its sender. */
   const received: string[] = [];
   const answer = (method: string, path: string, body: Record<string, string>): object => {
@@ -26,6 +31,7 @@ export async function startFakeGitea(branch: string) {
         state: shown.merged || shown.closed ? "closed" : "open",
         merged: shown.merged,
         ...(shown.merged && { merge_commit_sha: shown.mergeCommit }),
+        ...(shown.mergedBy !== "" && { merged_by: { login: shown.mergedBy } }),
         base: { ref: shown.base, repo },
         head: {
           ref: branch,
@@ -34,7 +40,11 @@ export async function startFakeGitea(branch: string) {
         },
       };
     }
-    if (path.endsWith("/permission")) return { permission: "write" };
+    if (path.endsWith("/reviews")) return reviews;
+    if (path.endsWith("/permission")) {
+      const isReader = readers.has(path.split("/").at(-2) ?? "");
+      return { permission: isReader ? "read" : "write" };
+    }
     if (path.includes("/statuses/")) {
       statuses.set(body["context"] ?? "", `${body["state"]}: ${body["description"]}`);
     }
@@ -57,5 +67,9 @@ export async function startFakeGitea(branch: string) {
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/api/v1`, shown, statuses, received };
+  /** A user says something about a commit; by default approval of the newest one. */
+  const review = (login: string, commit = shown.head, state = "APPROVED"): void => {
+    reviews.push({ user: { login }, state, commit_id: commit });
+  };
+  return { url: `http://127.0.0.1:${port}/api/v1`, shown, statuses, received, readers, review };
 }

@@ -12,6 +12,7 @@ import { approveApplies, carryOutCommands } from "./pull-request-applies.ts";
 import { handledOf, PullRequestRecord, usersOf } from "./pull-request-record.ts";
 import { reportOf } from "./pull-request-report.ts";
 import { requestStackRuns } from "./request-stack-run.ts";
+import { whyHeld } from "./required-reviews.ts";
 import type { ShownRun } from "./shown-run.ts";
 import type { OpenConnection, VcsParts } from "./vcs-parts.ts";
 
@@ -89,7 +90,7 @@ async function advance(
       return SETTLED;
     }
   }
-  if (pull.state === VcsPullRequest_State.STATE_MERGED) await findApplies(record);
+  if (pull.state === VcsPullRequest_State.STATE_MERGED) await findApplies(record, facts);
   if (pull.state === VcsPullRequest_State.STATE_CLOSED) {
     await record.cancel([...pull.plans, ...pull.applies]);
   }
@@ -180,6 +181,7 @@ async function planHead(
       plans: [],
       applies: [],
       applyRequested: false,
+      held: "",
       applyRequestedAtMs: 0n,
       appliedByMerge: false,
       attempt: stored.attempt + (isAsked ? 1 : 0),
@@ -204,7 +206,10 @@ async function planHead(
 }
 
 /** The runs that the branch got for the merge. */
-async function findApplies(record: PullRequestRecord): Promise<void> {
+async function findApplies(
+  record: PullRequestRecord,
+  facts: PullRequestFacts | undefined,
+): Promise<void> {
   const { repository, connection } = record.open;
   const branch = await advanceBranch(record.parts, record.open);
   const pull = await record.read();
@@ -214,10 +219,14 @@ async function findApplies(record: PullRequestRecord): Promise<void> {
     if (!(await repository.isAncestor(pull.mergeCommit, step.commit))) continue;
     const planned = new Set(pull.plans.map(({ stack }) => stack));
     const applies = step.runs.filter(({ stack }) => planned.has(stack));
+    const isByMerge = policyOf(connection.apply) === "on_merge";
+    // Of the moment of the merge: what reviews say later is for the server.
+    const held = isByMerge && applies.length > 0 ? await whyHeld(record, facts) : "";
     await record.save((stored) => ({
       ...stored,
       applies,
-      applyRequested: policyOf(connection.apply) === "on_merge",
+      applyRequested: isByMerge && held === "",
+      held,
       applyRequestedBy: "merge",
       appliedByMerge: true,
       traceParent: record.traceParent,

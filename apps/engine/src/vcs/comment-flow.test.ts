@@ -10,8 +10,15 @@ const SECRET = "a-secret-of-the-webhook";
 const TIMEOUT = { timeout: 25_000 };
 const main = (value: number) => `resource "terraform_data" "a" { input = ${value} }\n`;
 
+interface Settings {
+  readonly isFork?: boolean;
+  readonly apply?: "on_merge" | "on_comment";
+  readonly required_reviews?: number;
+  readonly appliers?: readonly string[];
+}
+
 /** A pull request at a Git server that was looked at once, which plans it unless it comes from a fork. */
-async function start({ isFork = false } = {}) {
+async function start({ isFork = false, ...settings }: Settings = {}) {
   const place = await createGitPlace();
   const gitea = await startFakeGitea("change");
   gitea.shown.isFork = isFork;
@@ -35,6 +42,7 @@ async function start({ isFork = false } = {}) {
       apply: "on_comment",
       required_reviews: 0,
       stacks: [{ stack: "one", directory: "one" }],
+      ...settings,
     },
   });
   expect([made.status, made.text]).toEqual([201, made.text]);
@@ -67,6 +75,16 @@ async function start({ isFork = false } = {}) {
       issue: { number: 1 },
       comment: { user: { login: user }, body, created_at: new Date(Date.now() - agoMs) },
     });
+  const merge = async (user = "ann"): Promise<void> => {
+    await place.git("checkout", "--quiet", "main");
+    await place.git("merge", "--quiet", "--no-ff", "--message", "merge", "change");
+    await place.git("push", "--quiet", "origin", "main");
+    gitea.shown.mergeCommit = await place.git("rev-parse", "HEAD");
+    gitea.shown.merged = true;
+    gitea.shown.mergedBy = user;
+    await deliver("push", { ref: "refs/heads/main" });
+    await look();
+  };
   const pull = async () => (await call("GET", `${connection}/pull-requests/1`)).json;
   await settled();
   await place.git("checkout", "--quiet", "-b", "change");
@@ -76,7 +94,7 @@ async function start({ isFork = false } = {}) {
   await settled();
   const expected = isFork ? "forks are not planned" : "1 to add, 0 to change, 0 to destroy, run 1";
   expect(gitea.shown.comment).toContain(expected);
-  return { directory, place, gitea, call, deliver, settled, push, look, say, pull };
+  return { directory, place, gitea, call, settled, push, look, say, merge, pull };
 }
 
 it("applies no plans by a comment that were made after it", { timeout: 120_000 }, async () => {
@@ -103,18 +121,12 @@ it("applies no plans by a comment that were made after it", { timeout: 120_000 }
 });
 
 it("takes a user called merge for a user", { timeout: 120_000 }, async () => {
-  const { place, gitea, deliver, settled, look, say, pull } = await start();
+  const { settled, say, merge, pull } = await start();
   await say("merge", "stackwright apply");
   await settled();
   const before = await pull();
   expect(before).toMatchObject({ apply_requested_by: "merge", applied_by_merge: false });
-  await place.git("checkout", "--quiet", "main");
-  await place.git("merge", "--quiet", "--no-ff", "--message", "merge", "change");
-  await place.git("push", "--quiet", "origin", "main");
-  gitea.shown.mergeCommit = await place.git("rev-parse", "HEAD");
-  gitea.shown.merged = true;
-  await deliver("push", { ref: "refs/heads/main" });
-  await look();
+  await merge();
   await settled();
   const after = await pull();
   expect(after).toMatchObject({ state: "merged", applied_by_merge: true });
@@ -211,4 +223,93 @@ it("plans the newest commit where the repository has it later than the API says"
   await settled();
   expect(await pull()).toMatchObject({ head: gitea.shown.head });
   expect(gitea.shown.comment).toContain("1 to add, 0 to change, 0 to destroy, run 2");
+});
+
+const WAITS = /run 1 \| waits for approval on the server, run 2 \|/;
+
+it("applies a merge that has the reviews it needs, of the newest commit and of users who may write", {
+  timeout: 120_000,
+}, async () => {
+  const { place, gitea, settled, push, look, merge } = await start({
+    apply: "on_merge",
+    required_reviews: 1,
+  });
+  expect(gitea.shown.comment).toContain("and the newest commit has an approving review.");
+  await place.commit({ "one/main.tf": main(2) });
+  await push();
+  await look();
+  await settled();
+  gitea.review("cleo");
+  await merge();
+  await settled();
+  expect(gitea.shown.comment).toMatch(/run 2 \| applied, run 3 \|/);
+});
+
+it.each([
+  ["none of them", () => undefined],
+  ["one of its author", ({ review }) => review("ann")],
+  ["one of a user who may only read", ({ review }) => review("reader")],
+  ["one of an older commit", ({ review }) => review("cleo", "f".repeat(40))],
+  [
+    "one that was taken back",
+    ({ review, shown }) => {
+      review("cleo");
+      review("cleo", shown.head, "REQUEST_CHANGES");
+    },
+  ],
+] satisfies readonly [string, (gitea: Awaited<ReturnType<typeof startFakeGitea>>) => void][])(
+  "leaves a merge without the reviews it needs to the server: with %s",
+  { timeout: 60_000 },
+  async (_what, prepare) => {
+    const { gitea, look, say, merge, pull } = await start({
+      apply: "on_merge",
+      required_reviews: 1,
+    });
+    gitea.readers.add("reader");
+    prepare(gitea);
+    await merge();
+    const how = "stackwright runs approve 2 --stack web/one";
+    await expect
+      .poll(() => gitea.shown.comment, TIMEOUT)
+      .toContain(`0 of 1 approving reviews of the newest commit: ${how}`);
+    expect(gitea.shown.comment).toMatch(WAITS);
+    // What is said later changes nothing.
+    gitea.review("cleo");
+    await look();
+    await say("ben", "stackwright apply");
+    await expect
+      .poll(async () => (await pull())["note"], TIMEOUT)
+      .toBe("Nothing was applied: plans of merged commits are approved on the server.");
+    expect(gitea.shown.comment).toMatch(WAITS);
+  },
+);
+
+it.each([
+  ["ben", /run 1 \| applied, run 2 \|/],
+  ["ann", /who merged is not one of the appliers: stackwright runs approve 2 --stack web\/one/],
+  ["", /the Git server does not say who merged: stackwright runs approve 2/],
+])(
+  'applies the merge of the appliers alone: that of "%s"',
+  { timeout: 60_000 },
+  async (user, said) => {
+    const { gitea, merge } = await start({ apply: "on_merge", appliers: ["ben"] });
+    await merge(user);
+    await expect.poll(() => gitea.shown.comment, TIMEOUT).toMatch(said);
+  },
+);
+
+it("applies what was merged without the reviews it needs by no comment", {
+  timeout: 60_000,
+}, async () => {
+  const { gitea, settled, say, merge } = await start({ required_reviews: 1 });
+  await merge();
+  await expect.poll(() => gitea.shown.comment, TIMEOUT).toContain("waits for approval, run 2");
+  await say("ben", "stackwright apply");
+  await expect
+    .poll(() => gitea.shown.comment, TIMEOUT)
+    .toContain("Nothing was applied: 0 of 1 approving reviews of the newest commit.");
+  gitea.review("cleo");
+  await say("ben", "stackwright apply");
+  await settled();
+  expect(gitea.shown.comment).toMatch(/run 1 \| applied, run 2 \|/);
 });

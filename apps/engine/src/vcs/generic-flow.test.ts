@@ -280,6 +280,24 @@ it("applies what is pushed as the connection says, whatever the project does wit
   await expect.poll(phases, { timeout: 25_000 }).toEqual(["awaiting_approval"]);
 });
 
+it.each([
+  [{ apply: "on_comment" }, "has no comments"],
+  [{ appliers: ["ann"] }, "does not say who merges"],
+  [{ required_reviews: 1 }, "has no reviews"],
+])("refuses of a repository without users %j, and changes of that kind", async (setting, said) => {
+  const { call, connection } = await start();
+  const body = { name: "odd", kind: "generic", repository_url: "https://git.example/x.git" };
+  const refused = await call("POST", `${P}/vcs-connections`, { body: { ...body, ...setting } });
+  expect([refused.status, refused.text]).toEqual([422, expect.stringContaining(said)]);
+  const before = await call("GET", connection);
+  expect(before.json).toMatchObject({ required_reviews: 0 });
+  const headers = { "if-match": before.headers.get("etag") ?? "" };
+  const unchanged = await call("PATCH", connection, { body: setting, headers });
+  expect([unchanged.status, unchanged.text]).toEqual([422, expect.stringContaining(said)]);
+  const none = { apply: "on_merge", appliers: [], required_reviews: 0 };
+  expect((await call("PATCH", connection, { body: none, headers })).status).toBe(200);
+});
+
 it("refuses the address of a folder that is none", async () => {
   const { call } = await start();
   const body = { name: "odd", kind: "generic", repository_url: "file:///a%2Fb", stacks: [] };

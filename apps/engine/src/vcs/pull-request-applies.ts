@@ -14,6 +14,7 @@ import { plansDigest } from "./plans-digest.ts";
 import type { PullRequestFacts } from "./provider/vcs-provider.ts";
 import { handledOf, type PullRequestRecord, usersOf } from "./pull-request-record.ts";
 import { requestStackRuns } from "./request-stack-run.ts";
+import { missingReviews } from "./required-reviews.ts";
 import { haveSameEffects } from "./same-effects.ts";
 import type { ShownRun } from "./shown-run.ts";
 import { actorOf } from "./vcs-parts.ts";
@@ -106,17 +107,17 @@ async function refusalOf(
   command: VcsCommand,
 ): Promise<string | undefined> {
   const { user } = command;
-  const { connection, provider, signal } = record.open;
-  const { appliers, requiredReviews } = connection;
+  const { connection } = record.open;
+  const { appliers } = connection;
   const isListed = appliers.length === 0 || appliers.includes(user);
   if (!isListed || !(await record.mayWrite(user))) return undefined;
+  const pull = await record.read();
   if (policyOf(connection.apply) !== "on_comment") {
-    return policyOf(connection.apply) === "on_merge"
+    return policyOf(connection.apply) === "on_merge" && (pull?.held ?? "") === ""
       ? "Nothing was applied: the merge applies the plans."
       : "Nothing was applied: plans of merged commits are approved on the server.";
   }
   const [plans, applies] = await record.shown();
-  const pull = await record.read();
   if (pull === undefined || pull.tree === "") return "Nothing was applied: the branches conflict.";
   if (facts.state === "closed") return "Nothing was applied: the pull request is closed.";
   if (pull.head !== facts.head) return "Nothing was applied: a newer commit is being planned.";
@@ -130,16 +131,8 @@ async function refusalOf(
       ? "Nothing was applied: the runs of the apply have ended. `stackwright runs retry` requests one of them again."
       : "Nothing was applied: the runs of the apply have ended. Write `stackwright plan` to plan again, and `stackwright apply` then.";
   }
-  if (facts.state === "merged") return "";
-  // Who may only read can approve as well, and does not count.
-  let approving = 0;
-  for (const approver of await provider.approvers(record.id, facts, signal)) {
-    if (approving < requiredReviews && (await record.mayWrite(approver))) approving += 1;
-  }
-  if (approving < requiredReviews) {
-    return `Nothing was applied: ${approving} of ${requiredReviews} approving reviews of the newest commit.`;
-  }
-  return "";
+  const missing = await missingReviews(record, facts);
+  return missing === "" ? "" : `Nothing was applied: ${missing}.`;
 }
 
 /** Whether the plans are those that were there when a comment was written, and all of them were made. */
@@ -166,7 +159,7 @@ async function hasSeen(
 /** Approves the plans of the applies that do what was shown; says of the others why they wait. */
 export async function approveApplies(record: PullRequestRecord): Promise<void> {
   const pull = await record.read();
-  if (pull === undefined || !pull.applyRequested) return;
+  if (pull === undefined || !(pull.applyRequested || pull.held !== "")) return;
   if (pull.state === VcsPullRequest_State.STATE_CLOSED) return;
   const [plans, applies] = await record.shown();
   const problems = new Map<string, string>();
@@ -199,6 +192,7 @@ async function approveOne(
   const { project } = connection;
   const how = `stackwright runs approve ${run.number} --stack ${project}/${stack}`;
   if (!isSame) return `the plan is not the one that the pull request shows: ${how}`;
+  if (!pull.applyRequested) return `${pull.held}: ${how}`;
   signal.throwIfAborted();
   try {
     await approveRun(record.parts, reference, {

@@ -99,7 +99,7 @@ export class PullRequestRecord {
     } catch (error) {
       if (!(error instanceof VcsError) || error.status !== 403) throw error;
       const note =
-        "The token of the connection is not allowed to read the permissions of users, so comments do nothing.";
+        "The token of the connection is not allowed to read the permissions of users, so comments and reviews do nothing.";
       await this.save((stored) => ({ ...stored, note }));
       this.parts.logger.warn({ connection: reference.name, err: error }, "a comment was left out");
       return false;

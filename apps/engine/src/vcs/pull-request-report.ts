@@ -2,13 +2,14 @@ import { isEnded } from "@stackwright/core";
 import { countsText } from "@stackwright/plan-view/lines";
 import {
   type PlanSummary,
+  type VcsConnection,
   type VcsPullRequest,
   VcsPullRequest_State,
 } from "@stackwright/proto/stackwright";
 import { isServerError } from "../domain/server-error.ts";
 import { policyMarkdown } from "../policy/policy-markdown.ts";
 import { blockOf } from "../policy/policy-verdict.ts";
-import { policyOf } from "./connection-kind.ts";
+import { kindOf, policyOf } from "./connection-kind.ts";
 import type { CommitStatus } from "./provider/vcs-provider.ts";
 import { readText } from "./read-text.ts";
 import type { ShownRun } from "./shown-run.ts";
@@ -203,10 +204,18 @@ function endOf({ connection, reference }: OpenConnection, pull: VcsPullRequest):
     policy === "on_comment"
       ? "A comment `stackwright apply` applies the plans."
       : policy === "on_merge"
-        ? "The merge applies the plans, if they are still the same then."
+        ? mergeText(connection)
         : `Plans of merged commits are approved on the server: \`stackwright runs approve --stack ${reference.project}/STACK\`.`,
   ];
   return texts.join(" ");
+}
+
+function mergeText({ kind, requiredReviews: reviews }: VcsConnection): string {
+  if (reviews === 0 || kindOf(kind) === "generic") {
+    return "The merge applies the plans, if they are still the same then.";
+  }
+  const needed = reviews === 1 ? "an approving review" : `${reviews} approving reviews`;
+  return `The merge applies the plans, if they are still the same then and the newest commit has ${needed}.`;
 }
 
 function statusesOf(

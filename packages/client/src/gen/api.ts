@@ -917,7 +917,9 @@ export interface NewVcsConnection {
   /** when plans of merged commits are applied: approved on the server, or as the pull request showed them, with its merge or a comment */
   readonly apply?: VcsApply | undefined;
   readonly stacks?: readonly ConnectedStack[] | undefined;
+  /** users of the Git server whose comments, or with on_merge whose merges, apply; all that may write by default; not for generic */
   readonly appliers?: readonly string[] | undefined;
+  /** approving reviews that the newest commit needs, by users who may write and are not the author, before a comment or the merge applies it; 1 by default, and 0 for generic, which has none */
   readonly required_reviews?: number | undefined;
   /** unique in the project; part of the address of the webhook */
   readonly name: string;
@@ -2147,7 +2149,9 @@ export interface VcsConnectionChange {
   /** when plans of merged commits are applied: approved on the server, or as the pull request showed them, with its merge or a comment */
   readonly apply?: VcsApply | undefined;
   readonly stacks?: readonly ConnectedStack[] | undefined;
+  /** users of the Git server whose comments, or with on_merge whose merges, apply; all that may write by default; not for generic */
   readonly appliers?: readonly string[] | undefined;
+  /** approving reviews that the newest commit needs, by users who may write and are not the author, before a comment or the merge applies it; 1 by default, and 0 for generic, which has none */
   readonly required_reviews?: number | undefined;
   readonly webhook_secret?: string | undefined;
 }

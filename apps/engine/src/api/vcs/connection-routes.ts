@@ -112,7 +112,7 @@ export function connectionRoutes(fastify: FastifyInstance, parts: ApiParts): voi
       const given = {
         branch: "main",
         apply: "manual" as const,
-        required_reviews: 1,
+        required_reviews: kind === "generic" ? 0 : 1,
         ...settings,
         ...(kind !== "generic" && { api_url: apiUrl }),
         webhook_secret: secret,

@@ -40,6 +40,7 @@ export async function connectionChange(
   if (kind !== "generic" && reportUrl) {
     throw new ServerError("unprocessable", "report_url is for the kind generic");
   }
+  if (kind === "generic") requireNoUsers(settings);
   const seal = async (member: "token" | "webhook_secret", text: string) =>
     text === "" ? Buffer.alloc(0) : sealSecret(tx, keys, reference, [id, member], text);
   const { token, webhook_secret: secret, stacks, branch, repository } = settings;
@@ -65,6 +66,19 @@ export async function connectionChange(
     ...(token !== undefined && { token: await seal("token", token) }),
     ...(secret !== undefined && { webhookSecret: await seal("webhook_secret", secret) }),
   };
+}
+
+/** A repository without a Git server has no users: neither reviews, comments nor names of who merged. */
+function requireNoUsers({ apply, appliers, required_reviews: reviews }: ConnectionSettings): void {
+  const refused =
+    apply === "on_comment"
+      ? 'apply "on_comment" is for gitea and github: the kind generic has no comments'
+      : appliers !== undefined && appliers.length > 0
+        ? "appliers is for gitea and github: the kind generic does not say who merges"
+        : reviews !== undefined && reviews > 0
+          ? "required_reviews is for gitea and github: the kind generic has no reviews"
+          : undefined;
+  if (refused !== undefined) throw new ServerError("unprocessable", refused);
 }
 
 function requireDistinct(names: readonly string[]): void {

@@ -64,9 +64,20 @@ const SETTINGS = {
   apply: Type.Optional(Apply),
   stacks: Type.Optional(Type.Array(ConnectedStack, { maxItems: 200 })),
   appliers: Type.Optional(
-    Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { maxItems: 200 }),
+    Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
+      maxItems: 200,
+      description:
+        "users of the Git server whose comments, or with on_merge whose merges, apply; all that may write by default; not for generic",
+    }),
   ),
-  required_reviews: Type.Optional(Type.Integer({ minimum: 0, maximum: 20 })),
+  required_reviews: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 20,
+      description:
+        "approving reviews that the newest commit needs, by users who may write and are not the author, before a comment or the merge applies it; 1 by default, and 0 for generic, which has none",
+    }),
+  ),
 };
 
 /** Body of a request that creates a connection. */
@@ -136,7 +147,8 @@ export function connectionViewOf(
     apply: policyOf(connection.apply),
     stacks: stacks.map(({ stack, directory, paths }) => ({ stack, directory, paths })),
     appliers: connection.appliers,
-    required_reviews: connection.requiredReviews,
+    // Connections of before have the number that all had at first.
+    required_reviews: kindOf(connection.kind) === "generic" ? 0 : connection.requiredReviews,
     webhook_path: `/hooks/vcs/${account}/${project}/${name}`,
     actor: connection.actor,
     created_at: timeOf(connection.createdAtMs),

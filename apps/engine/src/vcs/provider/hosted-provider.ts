@@ -134,6 +134,7 @@ function factsOf(data: Facts, id: string): PullRequestFacts {
   const user = isJsonObject(data["user"]) ? data["user"] : {};
   const merged = data["merged"] === true || textOf(data["merged_at"]) !== "";
   const mergeCommit = textOf(data["merge_commit_sha"] ?? data["merged_commit_id"]);
+  const mergedBy = isJsonObject(data["merged_by"]) ? textOf(data["merged_by"]["login"]) : "";
   return {
     title: textOf(data["title"]).slice(0, 256),
     author: textOf(user["login"]),
@@ -145,6 +146,7 @@ function factsOf(data: Facts, id: string): PullRequestFacts {
     fork: repositoryOf(base) === "" || repositoryOf(head) !== repositoryOf(base),
     state: merged ? "merged" : textOf(data["state"]) === "open" ? "open" : "closed",
     ...(merged && mergeCommit !== "" && { mergeCommit }),
+    ...(merged && mergedBy !== "" && { mergedBy }),
   };
 }
 

@@ -14,6 +14,8 @@ export interface PullRequestFacts {
   readonly state: "open" | "merged" | "closed";
   /** The commit of the base that has it; undefined before it is merged. */
   readonly mergeCommit?: string;
+  /** Who merged it; undefined where the Git server does not say. */
+  readonly mergedBy?: string;
 }
 
 /** A status of a commit. */

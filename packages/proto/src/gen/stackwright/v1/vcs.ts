@@ -30,9 +30,9 @@ export interface VcsConnection {
   apply: VcsConnection_Apply;
   /** The stacks of the repository. */
   stacks: VcsStack[];
-  /** Users of the Git server whose comments may apply; empty: all that may write to the repository. */
+  /** Users of the Git server whose comments, or whose merges, may apply; empty: all that may write to the repository. */
   appliers: string[];
-  /** Reviews that must approve a pull request before a comment applies it. */
+  /** Reviews that must approve a pull request before a comment, or its merge, applies it. */
   requiredReviews: number;
   /** Id of the credential that wrote it. */
   actor: string;
@@ -243,6 +243,8 @@ export interface VcsPullRequest {
   appliedByMerge: boolean;
   /** The span in which its present runs were requested, as W3C Trace Context writes it; empty: none. */
   traceParent: string;
+  /** Why its merge approves nothing, although that of the connection does; empty where there is nothing to say. */
+  held: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -1492,6 +1494,7 @@ function createBaseVcsPullRequest(): VcsPullRequest {
     handled: [],
     appliedByMerge: false,
     traceParent: "",
+    held: "",
   };
 }
 
@@ -1589,6 +1592,9 @@ export const VcsPullRequest: MessageFns<VcsPullRequest> = {
     }
     if (message.traceParent !== "") {
       writer.uint32(218).string(message.traceParent);
+    }
+    if (message.held !== "") {
+      writer.uint32(226).string(message.held);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1830,6 +1836,14 @@ export const VcsPullRequest: MessageFns<VcsPullRequest> = {
             message.traceParent = reader.string(true);
             continue;
           }
+          case 28: {
+            if (tag !== 226) {
+              break;
+            }
+
+            message.held = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -1897,6 +1911,7 @@ export const VcsPullRequest: MessageFns<VcsPullRequest> = {
     message.handled = object.handled?.map((e) => e) || [];
     message.appliedByMerge = object.appliedByMerge ?? false;
     message.traceParent = object.traceParent ?? "";
+    message.held = object.held ?? "";
     return message;
   },
 };
