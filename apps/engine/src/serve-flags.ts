@@ -28,7 +28,7 @@ const FLAGS = {
   region: {
     path: ["region"],
     kind: "text",
-    help: "the region that this server is; functions of others are refused",
+    help: "the region that this server is; functions of others are refused; local by default",
   },
   "public-host": {
     path: ["publicHost"],
@@ -73,7 +73,7 @@ const FLAGS = {
   "blob-directory": {
     path: ["blobDirectory"],
     kind: "text",
-    help: "folder for blobs, for memory: and etcd://...?blobs=folder",
+    help: "folder for blobs, for memory: and etcd://...?blobs=folder; blobs by default",
   },
   "tls-certificate": {
     path: ["tls", "certificateFile"],
@@ -290,22 +290,22 @@ const FLAGS = {
   "max-providers": {
     path: ["quotas", "providers"],
     kind: "number",
-    help: "private providers per account",
+    help: "private providers per account; 100 by default",
   },
   "max-versions": {
     path: ["quotas", "versionsPerProvider"],
     kind: "number",
-    help: "versions per provider",
+    help: "versions per provider; 100 by default",
   },
   "max-archive-bytes": {
     path: ["quotas", "archiveBytes"],
     kind: "number",
-    help: "bytes of a published archive",
+    help: "bytes of a published archive; 1 GiB by default",
   },
   "max-blob-bytes": {
     path: ["quotas", "blobBytes"],
     kind: "number",
-    help: "bytes of all blobs of an account",
+    help: "bytes of all blobs of an account; no bound by default",
   },
   "history-commits": {
     path: ["history", "commits"],
@@ -355,12 +355,12 @@ const FLAGS = {
   "delete-provider": {
     path: ["deleteProvider"],
     kind: "text",
-    help: "what deleting a provider with versions does: cascade or refuse",
+    help: "what deleting a provider with versions does: cascade (the default) or refuse",
   },
   "delete-used": {
     path: ["deleteUsed"],
     kind: "text",
-    help: "what deleting something that stacks use does: allow, warn or refuse",
+    help: "what deleting something that stacks use does: allow, warn (the default) or refuse",
   },
   tombstones: {
     path: ["tombstones"],
@@ -372,7 +372,11 @@ const FLAGS = {
     kind: "list",
     help: "namespaces that operators alone grant, beyond the well-known ones",
   },
-  "audit-days": { path: ["auditDays"], kind: "number", help: "days that audit entries are kept" },
+  "audit-days": {
+    path: ["auditDays"],
+    kind: "number",
+    help: "days that audit entries are kept; 90 by default",
+  },
   "rate-per-second": {
     path: ["rateLimit", "perSecond"],
     kind: "number",
