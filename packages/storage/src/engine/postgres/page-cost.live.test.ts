@@ -3,13 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ResourceFilter } from "../../key.ts";
 import { WILDCARD } from "../../resource.ts";
 import { createSchema, postgresServers } from "../../testing/live/postgres-servers.ts";
-import { A1, HOME, sample } from "../../testing/samples.ts";
+import { A1, B1, EVERYWHERE, HOME, sample } from "../../testing/samples.ts";
 import type { StorageBackend } from "../../types.ts";
 import { createPostgresStorage } from "../postgres.ts";
 import { readPage } from "./reads.ts";
-
-/** The newest server, or what there is. */
-const server = postgresServers().at(-1);
 
 const RESOURCES = 6_000;
 const PER_BATCH = 30;
@@ -26,13 +23,12 @@ interface Plan {
   ];
 }
 
-describe.skipIf(server === undefined)("a page of a list of PostgreSQL", () => {
+describe.each(postgresServers())("a page of a list of $name", ({ url }) => {
   let storage: StorageBackend;
   let sql: Sql;
   let drop: () => Promise<void>;
 
   beforeAll(async () => {
-    const url = server?.url ?? "";
     const schema = await createSchema(url);
     const connection = { search_path: schema.name };
     sql = postgres(url, { max: 1, connection, onnotice: () => undefined });
@@ -46,6 +42,12 @@ describe.skipIf(server === undefined)("a page of a list of PostgreSQL", () => {
         })),
       );
     }
+    await storage.batch(
+      Array.from({ length: PER_BATCH }, (_, at) => ({
+        kind: "write" as const,
+        resource: sample(B1, HOME, nameOf(at)),
+      })),
+    );
     await sql.unsafe("VACUUM ANALYZE resource");
   });
 
@@ -64,6 +66,7 @@ describe.skipIf(server === undefined)("a page of a list of PostgreSQL", () => {
         [plan] = await sql.unsafe<Plan[]>(explain, values, { prepare: true });
         return [];
       },
+      parameters: sql.parameters,
     };
     const { partition, peerName, namespace } = HOME;
     const key =
@@ -86,6 +89,17 @@ describe.skipIf(server === undefined)("a page of a list of PostgreSQL", () => {
     const filter = { type: A1, tenancy, namePrefix: "" };
     const near = await blocksOf(filter, nameOf(20));
     expect(await blocksOf(filter, nameOf(RESOURCES - 100))).toBeLessThan(near + 10);
+  });
+
+  test.each([
+    ["of names by prefix in all namespaces", { ...HOME, namespace: WILDCARD }, "s"],
+    ["of names by prefix everywhere", EVERYWHERE, "s"],
+    ["of names by prefix of any peer", { ...HOME, peerName: WILDCARD }, "s"],
+    ["of a namespace of any partition", { ...EVERYWHERE, namespace: "other" }, ""],
+  ])("%s costs the same whatever else the type has", async (_, tenancy, namePrefix) => {
+    const few = await blocksOf({ type: B1, tenancy, namePrefix }, undefined);
+    const many = await blocksOf({ type: A1, tenancy, namePrefix }, undefined);
+    expect(many).toBeLessThan(few + 12);
   });
 });
 

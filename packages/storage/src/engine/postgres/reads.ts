@@ -7,6 +7,7 @@ import type { ResourceFilter } from "../../key.ts";
 import { type ResourceId, WILDCARD } from "../../resource.ts";
 import { DURABILITY, type DurabilityRow, type SeenRevision } from "./durable-reads.ts";
 import type { BodyRow, KeyedRow } from "./rows.ts";
+import { needsWalk, type WalkPace, type WalkTarget, walkTables } from "./scattered-rows.ts";
 import { resource } from "./schema.ts";
 
 const dialect = new PgDialect();
@@ -53,6 +54,8 @@ export interface RowPageBounds {
   readonly bytes: number;
   /** Bytes from the beginning of each body; `undefined` for all. */
   readonly bodyBytes: number | undefined;
+  /** Of a walk over what is not selected. */
+  readonly pace?: WalkPace;
 }
 
 /** What rows a scan selects. */
@@ -78,6 +81,7 @@ interface PositionedRow extends DurabilityRow {
   readonly version: string | null;
   readonly body: Uint8Array | null;
   readonly size: number | null;
+  readonly walked: string | null;
 }
 
 /** Up to a page of the rows of a target, behind a key. */
@@ -85,22 +89,33 @@ export async function readPage(
   client: Sql,
   target: RowTarget,
   after: string | undefined,
-  { rows: limit, bytes, bodyBytes }: RowPageBounds = PAGE_BOUNDS,
+  { rows: limit, bytes, bodyBytes, pace }: RowPageBounds = PAGE_BOUNDS,
 ): Promise<RowPage> {
   const body = bodyBytes === undefined ? BODY : sql`substring(t.body FROM 1 FOR ${bodyBytes}::int)`;
   const taken =
     bodyBytes === undefined ? BODY_SIZE : sql`least(octet_length(body), ${bodyBytes}::int)`;
   // Plans depend on the number behind LIMIT, and each one is a statement that connections keep.
   const fetched = sql.raw(String(2 ** Math.ceil(Math.log2(limit + 1))));
-  // Sizes are summed up inside: a body beyond the page is neither read nor sent.
+  const key = after === undefined ? undefined : (JSON.parse(after) as readonly string[]);
+  const isWalk =
+    target.kind === "filter" && needsWalk(target.filter, String(client.parameters.server_version));
+  const tables = isWalk
+    ? walkTables({ ...walkOver(target.filter), after: key }, COLUMNS, limit, fetched, pace)
+    : sql`WITH found AS (
+        SELECT ${COLUMNS} FROM ${resource}
+        WHERE ${and(matches(target), key === undefined ? undefined : behind(target, key))}
+        ORDER BY ${KEY} LIMIT ${fetched}
+      )`;
+  const walked = isWalk
+    ? sql`(SELECT json_build_array(${target.filter.type.group}::text, ${target.filter.type.kind}::text,
+        partition, peer_name, namespace, name)::text FROM walked)`
+    : sql`NULL`;
+  // Sizes are summed up inside: a body beyond the page is neither read nor sent. LIMIT 1 says that `store` has one row: without
+  // statistics the server expects hundreds, and with them enough of a result to compile the statement first.
   const found = await runPrepared<PositionedRow>(
     client,
     sql`
-      WITH found AS (
-        SELECT ${KEY}, ${resource.uid}, ${resource.version}, ${resource.body} FROM ${resource}
-        WHERE ${and(matches(target), after === undefined ? undefined : behind(target, after))}
-        ORDER BY ${KEY} LIMIT ${fetched}
-      ), page AS (
+      ${tables}, page AS (
         SELECT *, row_number() OVER w AS place,
           sum(${taken}) OVER w AS upto
         FROM found WINDOW w AS (ORDER BY ${KEY_NAMES} ROWS UNBOUNDED PRECEDING)
@@ -111,8 +126,8 @@ export async function readPage(
       SELECT content_epoch() AS epoch, s.revision, ${DURABILITY},
         (SELECT count(*) FROM found) > (SELECT count(*) FROM taken) AS more,
         json_build_array(${KEY_NAMES})::text AS key, t.uid, t.version,
-        ${body} AS body, octet_length(t.body) AS size
-      FROM store s LEFT JOIN taken t ON true ORDER BY t.place`,
+        ${body} AS body, octet_length(t.body) AS size, ${walked} AS walked
+      FROM (SELECT revision FROM store LIMIT 1) s LEFT JOIN taken t ON true ORDER BY t.place`,
   );
   const [first] = found;
   const rows = found.flatMap(({ key, uid, version, body, size }): readonly KeyedRow[] =>
@@ -120,7 +135,7 @@ export async function readPage(
       ? []
       : [{ key, uid, version, body, size }],
   );
-  const next = first?.more === true ? rows.at(-1)?.key : undefined;
+  const next = first?.more === true ? rows.at(-1)?.key : (first?.walked ?? undefined);
   return {
     epoch: first?.epoch ?? "",
     revision: Number(first?.revision),
@@ -147,15 +162,16 @@ const KEY_COLUMNS = [
 
 const KEY = listOf(KEY_COLUMNS.map((column) => sql`${column}`));
 const KEY_NAMES = sql.raw("grp, kind, partition, peer_name, namespace, name");
+const COLUMNS = sql`${KEY}, ${resource.uid}, ${resource.version}, ${resource.body}`;
 
 /**
  * The condition of rows behind a key, as `json_build_array` gave it. Columns that the target fixes are left out: a server that finds
  * `a = 1 AND (a, b) > (1, 7)` takes the equality alone as the place where the index is entered, and reads on from the first row of
  * `a`, so that pages would cost what lies in front of them.
  */
-function behind(target: RowTarget, key: string): SQL {
+function behind(target: RowTarget, key: readonly string[]): SQL {
   const from = target.kind === "filter" ? fixedColumns(target.filter) : 0;
-  const fields = (JSON.parse(key) as readonly string[]).slice(from);
+  const fields = key.slice(from);
   const columns = KEY_COLUMNS.slice(from).map((column) => sql`${column}`);
   return sql`(${listOf(columns)}) > (${listOf(fields.map((field) => sql`${field}::text`))})`;
 }
@@ -178,19 +194,41 @@ function matches(target: RowTarget): SQL | undefined {
 }
 
 function filterMatches(filter: ResourceFilter): SQL | undefined {
-  const { type, tenancy, namePrefix } = filter;
+  return and(...typeConditions(filter), ...tenancyConditions(filter), ...nameConditions(filter));
+}
+
+/** The conditions of {@link walkTables}. */
+function walkOver(filter: ResourceFilter): Omit<WalkTarget, "after"> {
+  const fixed = fixedColumns(filter);
+  const tenancies = tenancyConditions(filter);
+  const front = fixed - 2;
+  return {
+    fixed,
+    within: and(...typeConditions(filter), ...tenancies.slice(0, front)) ?? sql`true`,
+    selected: and(...tenancies.slice(front), ...nameConditions(filter)) ?? sql`true`,
+  };
+}
+
+function typeConditions({ type }: ResourceFilter): readonly SQL[] {
+  return [eq(resource.group, type.group), eq(resource.kind, type.kind)];
+}
+
+function tenancyConditions({ tenancy }: ResourceFilter): readonly (SQL | undefined)[] {
   const exact = (column: Parameters<typeof eq>[0], value: string): SQL | undefined =>
     value === WILDCARD ? undefined : eq(column, value);
-  const end = prefixEnd(namePrefix);
-  return and(
-    eq(resource.group, type.group),
-    eq(resource.kind, type.kind),
+  return [
     exact(resource.partition, tenancy.partition),
     exact(resource.peerName, tenancy.peerName),
     exact(resource.namespace, tenancy.namespace),
+  ];
+}
+
+function nameConditions({ namePrefix }: ResourceFilter): readonly (SQL | undefined)[] {
+  const end = prefixEnd(namePrefix);
+  return [
     namePrefix === "" ? undefined : gte(resource.name, namePrefix),
     end === undefined ? undefined : lt(resource.name, end),
-  );
+  ];
 }
 
 /**
