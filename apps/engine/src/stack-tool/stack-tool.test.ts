@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { PLAYED_INIT, PLAYED_PLAN, playedTool } from "../testing/played-tool.ts";
@@ -152,6 +152,47 @@ it("a tool that chose another backend fails its run", async () => {
     phase: "failed",
     reason: expect.stringContaining('it chose "s3"') as string,
   });
+});
+
+it("uses the program of the version that the stack needs, of those that the worker offers", async () => {
+  const other = await playedTool({ plan: "echo other; exit 1" });
+  const wanted = await playedTool({ plan: "echo wanted; exit 2" });
+  const tools = [`terraform@1.10.0=${other}`, `terraform@1.11.4=${wanted}`];
+  const { request, rests, approve, log } = await start("", { version: "1.11.4" }, FILES, { tools });
+  const id = await request();
+  expect(await rests(id)).toMatchObject({ phase: "awaiting_approval" });
+  expect(await approve(id)).toMatchObject({ phase: "applied" });
+  expect(await log(id)).toContain('"text":"wanted"');
+});
+
+it("plans nothing with a program that has another version than it is offered as", async () => {
+  const tools = [`terraform@1.12.0=${await playedTool()}`];
+  const { request, rests } = await start("", { version: "1.12.0" }, FILES, { tools });
+  expect(await rests(await request())).toMatchObject({
+    phase: "failed",
+    reason_code: "tool_version",
+    reason: "terraform: the worker has the version 1.11.4, and the stack needs 1.12.0",
+  });
+});
+
+it("applies no plan with a program that was replaced by another version", async () => {
+  const tool = await playedTool({ apply: 'echo begun > "$0.begun"' });
+  const { request, rests, approve } = await start(tool);
+  const id = await request();
+  expect(await rests(id)).toMatchObject({ phase: "awaiting_approval" });
+  const program = await readFile(tool, "utf8");
+  const replaced = program.replace(
+    '"terraform_version":"1.11.4"}\'',
+    '"terraform_version":"1.12.0"}\'',
+  );
+  expect(replaced).not.toBe(program);
+  await writeFile(tool, replaced);
+  expect(await approve(id)).toMatchObject({
+    phase: "failed",
+    reason_code: "tool_version",
+    reason: "terraform: the plan was made by the version 1.11.4, and the worker has 1.12.0",
+  });
+  await expect(readFile(`${tool}.begun`)).rejects.toThrow("ENOENT");
 });
 
 it("neither plans nor applies with a provider in quarantine that the tool has from elsewhere", async () => {
