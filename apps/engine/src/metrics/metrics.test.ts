@@ -1,8 +1,8 @@
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { systemClock } from "@stackwright/base/clock";
 import { RunTicket } from "@stackwright/proto/stackwright";
-import { createWatchCache } from "@stackwright/storage";
+import { createWatchCache, type Resource, type StorageBackend } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { Counter, Histogram } from "prom-client";
 import { describe, expect, it } from "vitest";
@@ -127,20 +127,34 @@ it.each([
   expect(problemsOf(expression, metricsOf(metrics)).join()).toContain(problem);
 });
 
+const TYPE = { group: "stackwright", groupVersion: "v1", kind: "Stack" };
+const ANYWHERE = { partition: "*", peerName: "*", namespace: "*" };
+
+function resourceOf(name: string): Resource {
+  const tenancy = { partition: "a", peerName: "local", namespace: "b" };
+  const id = { uid: "u", name, type: TYPE, tenancy };
+  return { id, version: "", generation: "", metadata: {}, status: {} };
+}
+
+/** A store whose calls are counted. */
+function observed(storage: StorageBackend, metrics: ServerMetrics) {
+  return observeStore(
+    {
+      storage,
+      blobs: undefined as never,
+      shared: false,
+      renewal: undefined,
+      [Symbol.asyncDispose]: async () => undefined,
+    },
+    metrics.store,
+  );
+}
+
 describe("the metrics of a store", () => {
   it("have few series, whatever clients store", async () => {
     using metrics = createMetrics();
     await using storage = createMemoryStorage();
-    const store = observeStore(
-      {
-        storage,
-        blobs: undefined as never,
-        shared: false,
-        renewal: undefined,
-        [Symbol.asyncDispose]: async () => undefined,
-      },
-      metrics.store,
-    );
+    const store = observed(storage, metrics);
     for (let count = 0; count < 50; count += 1) {
       await store.storage.writeCAS({
         id: {
@@ -160,6 +174,38 @@ describe("the metrics of a store", () => {
     expect(counts).toEqual([
       'stackwright_store_call_seconds_count{engine="memory",operation="write",kinds="other"} 50',
     ]);
+  });
+
+  it("count calls that fail by their codes", async () => {
+    using metrics = createMetrics();
+    await using engine = createMemoryStorage();
+    const { storage } = observed(engine, metrics);
+    await expect(storage.read("strong", resourceOf("one").id)).rejects.toThrow();
+    expect(await metrics.registry.metrics()).toContain(
+      'stackwright_store_failures_total{engine="memory",operation="read",code="STORAGE_NOT_FOUND"} 1',
+    );
+  });
+
+  it("count what watches deliver, how late that is, and the watches that the store closes", async () => {
+    using metrics = createMetrics();
+    await using engine = createMemoryStorage();
+    const { storage } = observed(engine, metrics);
+    const watch = await storage.watchList(TYPE, ANYWHERE, "");
+    const next = async () => {
+      for (;;) if ((await watch.next()).operation === "upsert") return;
+    };
+    const following = next();
+    await storage.writeCAS(resourceOf("one"));
+    await following;
+    const text = await metrics.registry.metrics();
+    expect(text).toMatch(/^stackwright_store_watch_events_total [1-9]/m);
+    expect(text).toContain("stackwright_store_watches_closed_total 0");
+    // What the store says of a sample, and of a watch that was too slow.
+    metrics.store.lagged?.(250);
+    metrics.store.watchOpened?.()("STORAGE_WATCH_CLOSED");
+    const after = await metrics.registry.metrics();
+    expect(after).toMatch(/^stackwright_store_watch_lag_seconds_count [1-9]/m);
+    expect(after).toContain("stackwright_store_watches_closed_total 1");
   });
 
   it("know what each kind of the server is part of", () => {
@@ -202,11 +248,67 @@ it("the cache of the store says what it holds and answers", async () => {
   using metrics = createMetrics();
   await using storage = createWatchCache(createMemoryStorage());
   metrics.readCacheBy(() => storage.cacheStatistics());
-  const type = { group: "stackwright", kind: "Stack" };
-  using _ = await storage.watchList(type, { partition: "*", peerName: "*", namespace: "*" }, "");
+  await storage.writeCAS(resourceOf("one"));
+  using _ = await storage.watchList(TYPE, ANYWHERE, "");
   const text = await metrics.registry.metrics();
   expect(text).toContain("stackwright_store_cache_kinds 1");
+  expect(text).toContain("stackwright_store_cache_resources 1");
+  expect(text).toContain("stackwright_store_cache_watches 1");
+  expect(text).toContain("stackwright_store_cache_refused_kinds 0");
+  expect(text).toMatch(/^stackwright_store_cache_bytes [1-9][0-9]*$/m);
   expect(text).toContain('stackwright_store_cache_calls_total{operation="watch",from="memory"} 1');
+});
+
+it("the clock of the server is said, and whether it reacts to the time", async () => {
+  using metrics = createMetrics();
+  expect(await metrics.registry.metrics()).toContain("stackwright_clock_reactions_paused 0");
+  metrics.readClockBy(async () => ({ skewMs: 90_500, isDisputed: false, mayReact: false }));
+  const text = await metrics.registry.metrics();
+  expect(text).toContain("stackwright_clock_skew_seconds 90.5");
+  expect(text).toContain("stackwright_clock_reactions_paused 1");
+});
+
+it("what maintenance removes is counted by what it is", async () => {
+  using metrics = createMetrics();
+  metrics.maintained("plans", 2);
+  metrics.maintained("plans", 3);
+  metrics.maintained("blobs", 0);
+  const text = await metrics.registry.metrics();
+  expect(text.match(/^stackwright_maintenance_total.*$/gm)).toEqual([
+    'stackwright_maintenance_total{what="plans"} 5',
+  ]);
+});
+
+it("packages of mirrored providers are counted with their bytes", async () => {
+  using metrics = createMetrics();
+  metrics.upstream.count("fetched", 1, 1_000);
+  metrics.upstream.count("cached", 2, 2_000);
+  const text = await metrics.registry.metrics();
+  expect(text).toContain('stackwright_upstream_packages_total{event="cached"} 2');
+  expect(text).toContain('stackwright_upstream_bytes_total{event="cached"} 2000');
+  expect(text).toContain('stackwright_upstream_bytes_total{event="fetched"} 1000');
+});
+
+it("each metric of the server's own is named by a test that sees its value", async () => {
+  using metrics = createMetrics();
+  const root = join(import.meta.dirname, "../../..");
+  const files: string[] = [];
+  for (const folder of ["engine/src", "cli/src"]) {
+    const names = await readdir(join(root, folder), { recursive: true });
+    files.push(
+      ...names.filter((name) => name.endsWith(".test.ts")).map((name) => join(root, folder, name)),
+    );
+  }
+  const texts = await Promise.all(files.map(async (file) => readFile(file, "utf8")));
+  const own = metrics.registry
+    .getMetricsAsArray()
+    .map(({ name }) => name)
+    .filter((name) => !FOREIGN.test(name));
+  // Those of the alerts that are refused are not looked up anywhere.
+  const shown = texts.join("\n").replaceAll(/^ {2}\["(?:max|sum|median).*$/gm, "");
+  const isSeen = (name: string): boolean =>
+    new RegExp(`\\b(?:stackwright_)?${name.replace("stackwright_", "")}`).test(shown);
+  expect(own.filter((name) => !isSeen(name))).toEqual([]);
 });
 
 describe("the metrics of runs", () => {
@@ -253,5 +355,17 @@ describe("the metrics of runs", () => {
     expect(text).toContain('steps_running{step="apply"} 0');
     expect(text).toContain('stackwright_run_step_seconds_count{step="apply",end="lost"} 1');
     expect(text).toContain("stackwright_leases_lost_total 1");
+  });
+
+  it("say how many steps a worker takes at once, and how long each waited for it", async () => {
+    using metrics = createMetrics();
+    metrics.runs.capacity(3);
+    metrics.runs.begins("plan", 1_500)("ended");
+    // A step that another worker had begun has not waited for this one.
+    metrics.runs.begins("plan")("ended");
+    const text = await metrics.registry.metrics();
+    expect(text).toContain("stackwright_worker_capacity 3");
+    expect(text).toContain('stackwright_run_wait_seconds_count{step="plan"} 1');
+    expect(text).toContain('stackwright_run_wait_seconds_sum{step="plan"} 1.5');
   });
 });
