@@ -204,6 +204,11 @@ async function seeRecorded(
   const { use } = ready;
   const { value, provider, type, privateBytes, address } = recorded;
   if (value === undefined) return undefined;
+  if (!use.capabilities.moveState) {
+    const detail = `${address} was recorded as "${type}": the provider ${use.reference.source} does not support moves from other types of resources.`;
+    run.fail("Unsupported move across resource types", detail, { address });
+    return undefined;
+  }
   const reply = await run.call(address, use, async () =>
     use.provider.move(
       {

@@ -103,6 +103,8 @@ export class MockCloud {
   readonly leases = new Set<string>();
   /** What data sources say before the query. */
   answer = "found";
+  /** Whether objects of other types can become ones of these. */
+  moves = true;
   /** Milliseconds since 1970, for when leases are to be renewed. */
   now: () => number = Date.now;
   /** Called before an apply does anything, and after it did it and before it answers; may wait, or reject. */
@@ -152,7 +154,7 @@ export function createMockProvider(cloud: MockCloud): LifecycleProvider {
     schema: async () =>
       Promise.resolve({
         schema: SCHEMA,
-        capabilities: { planDestroy: false, moveState: false, failedCreateIsClean: true },
+        capabilities: { planDestroy: false, moveState: cloud.moves, failedCreateIsClean: true },
         diagnostics: [],
       }),
     validateProvider: ok,

@@ -184,6 +184,18 @@ describe("moved", () => {
       state: ["mock_other.a"],
     },
   ]);
+  scenario("is refused for another type where the provider cannot", [
+    {
+      config: thing("a"),
+      before: (cloud) => {
+        cloud.moves = false;
+      },
+    },
+    {
+      config: `resource "mock_other" "a" {\n  name = "a"\n}\n${moved("mock_thing.a", "mock_other.a")}`,
+      errors: ["Unsupported move across resource types"],
+    },
+  ]);
 });
 
 describe("removed", () => {
