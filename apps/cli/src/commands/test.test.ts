@@ -117,6 +117,16 @@ Failure! 2 passed, 2 failed, 1 skipped.
     expect(report).toContain('<failure message="1 of 1 assertions failed: no: file"><![CDATA[');
   });
 
+  it("refuses a value of a file that is made of another one of it", async () => {
+    const text =
+      'variables {\n  name  = var.other\n  other = "y"\n}\nrun "one" {\n  command = plan\n}\n';
+    const { code, error } = await run({ "main.tf": MAIN, "one.tftest.hcl": text });
+    expect(code).toBe(1);
+    expect(error).toContain("one.tftest.hcl line 2");
+    expect(error).toContain("var.other");
+    expect(error).not.toContain("known only after apply");
+  });
+
   it("replaces what a mock decides", async () => {
     const mocked = `mock_provider "terraform" {
   mock_resource "terraform_data" {

@@ -41,7 +41,9 @@ export function fileVariables(
     if (!all.has(name)) all.set(name, undeclared(name, file));
   }
   const outer = resolve(all, sources);
-  const scope = fileScope(outer.values, runs, files);
+  // One without a value is not known to anything: what is set in the same file has no order.
+  const known = [...outer.values].filter(([name]) => !outer.missing.includes(name));
+  const scope = fileScope(new Map(known), runs, files);
   const own = evaluateAll(file.variables, scope, diagnostics);
   const named = [...own].map(([name, value]) => ({ kind: "value", name, value }) as const);
   const { values: found, missing } = resolve(all, [...sources, ...named]);
