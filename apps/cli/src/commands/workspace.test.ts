@@ -17,6 +17,7 @@ describe("workspaces", { timeout: 120_000 }, () => {
     expect(await code("new", "w")).toBe(1);
     expect(await code("new", "a/b")).toBe(1);
     expect(await code("new", "default")).toBe(1);
+    expect((await run(["workspace", "new", ""])).error).toContain("A workspace needs a name.");
     expect((await run(["workspace", "list"])).output).toBe("  default\n* w\n");
     expect(await code("delete", "w")).toBe(1);
     expect(await code("select", "default")).toBe(0);
@@ -75,6 +76,8 @@ describe("workspaces", { timeout: 120_000 }, () => {
     expect((await run(["workspace", "select", "w"], env)).code).toBe(0);
     const { output } = await run(["workspace", "list"], env);
     expect(output).toContain("* w\n");
+    await run(["workspace", "new", "a"], {});
+    expect((await run(["workspace", "list"], env)).output).toContain("  default\n  a\n* w\n");
     expect(output).toContain('TF_WORKSPACE selects the workspace "w"');
   });
 

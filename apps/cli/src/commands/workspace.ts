@@ -38,8 +38,8 @@ export async function workspaceList(
   const session = await openReader(context, options);
   try {
     await warnOfUnadopted(session, options, context, "Its workspaces are not listed.");
-    const names = new Set([DEFAULT, ...(await namesIn(session))]);
-    for (const name of [...names].toSorted()) {
+    const names = new Set([DEFAULT, ...(await namesIn(session)).toSorted()]);
+    for (const name of names) {
       terminal.write(`${name === current ? "*" : " "} ${name}\n`);
     }
     if (!names.has(current)) {
@@ -67,6 +67,7 @@ export async function workspaceNew(
   context: CommandContext,
 ): Promise<ExitCode> {
   refuseNamed(context, undefined);
+  if (name === "") throw new CommandError("A workspace needs a name.");
   if (name === DEFAULT || (await stackNames(options, context)).includes(name)) {
     throw new CommandError(`The workspace "${name}" exists already.`, {
       advice: `Use "stackwright workspace select ${name}".`,
