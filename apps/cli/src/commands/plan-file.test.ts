@@ -81,6 +81,20 @@ describe("a plan that was kept", () => {
     expect((await tryCommand(["up", "kept"], { cwd: here })).code).toBe(0);
   });
 
+  it.each(["in a file", "in a file that is there already"])(
+    "is applied where the configuration lists the folder that it lies in: %s",
+    async (place) => {
+      const list = 'output "files" {\n  value = fileset(path.module, "**")\n}\n';
+      await writeFile(join(here, "more.tf"), list);
+      const out = place === "in a file" ? "listed" : "kept";
+      expect((await tryCommand(["plan", "-out", out], { cwd: here })).code).toBe(0);
+      expect(await tryCommand(["up", out], { cwd: here })).toMatchObject({ code: 0, error: "" });
+      const { output } = await tryCommand(["output", "-json", "files"], { cwd: here });
+      expect(JSON.parse(output)).not.toContain(out);
+      expect(JSON.parse(output)).toContain("main.tf");
+    },
+  );
+
   it("is removed when its stack has enough newer ones", async () => {
     const env = { STACKWRIGHT_PLANS_PER_STACK: "1" };
     const plan = (out: string, more: object) =>

@@ -40,12 +40,15 @@ export async function plan(
   const { generateConfigOut: generated } = options;
   const target =
     generated === undefined ? undefined : checkGeneratedFile(generated, context, options);
-  const { inputs, stack } = options;
-  const early = { inputs, ...(stack !== undefined && { stack }) };
+  const { inputs, out, stack } = options;
+  const early = {
+    inputs,
+    ...(stack !== undefined && { stack }),
+    ...(out !== undefined && { planFile: out }),
+  };
   const written = await loadProject(context, undefined, early);
   if (!options.destroy) requireConfiguration(written);
   await requireAdopted(written, options, context);
-  const { out } = options;
   if (out !== undefined) await requirePlaceOfPlan(resolve(context.directory, out));
   using view = options.json
     ? new JsonRenderer(context.terminal, "plan")

@@ -63,6 +63,7 @@ export async function up(
   const project = await loadProject(context, options.importing?.files, {
     inputs,
     ...(stack !== undefined && { stack }),
+    ...(planFile !== undefined && { planFile }),
     // What a saved plan was made with is what its configuration is loaded with.
     ...(saved && { values: saved.plan.variables }),
   });

@@ -196,6 +196,7 @@ describe("the options of the commands", () => {
     [["destroy", "-replace=terraform_data.a"], "-replace and a destroy plan cannot"],
     [["plan", "-refresh-only", "-replace=terraform_data.a"], "-replace and -refresh-only cannot"],
     [["plan", "-var", "x"], "write -var name=value"],
+    [["plan", "-var", "x = 1"], 'write -var "x=1"'],
     [["plan", "-target", "a b"], "a b"],
     [["plan", "-lock-timeout=soon"], "is not a valid duration"],
     [["plan", "-nothing"], "unknown option"],

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
-import { isAbsolute, join, relative } from "node:path";
+import { isAbsolute, join, relative, resolve } from "node:path";
 import {
   type Configuration,
   createMeantSource,
@@ -50,6 +50,8 @@ interface LoadOptions extends ModuleOptions {
   readonly values?: ReadonlyMap<string, Value>;
   /** The stack that the command names. */
   readonly stack?: string;
+  /** The file that a plan is kept in: it is not a part of the configuration, also where it lies among the files of that. */
+  readonly planFile?: string;
 }
 
 /** The configuration of the folder that a command works in. */
@@ -84,7 +86,7 @@ export async function loadProject(
     throw new CommandError(`There is no folder "${directory}".`);
   }
   const { joined, plugins } = await readJoinedProviders(directory);
-  const files = withFurther(filesOf(context), further);
+  const files = withFurther(filesOf(context, options.planFile), further);
   const installation = await openModules(files, context, options);
   const configuration = await loadConfiguration(files, {
     packages: installation.packages,
@@ -115,13 +117,17 @@ export async function readBackend(
   return root.config.backend;
 }
 
-function filesOf({ directory, workingDirectory, env: { HOME } }: CommandContext): BundleFiles {
+function filesOf(
+  { directory, workingDirectory, env: { HOME } }: CommandContext,
+  planFile?: string,
+): BundleFiles {
   const machine = {
     workingDirectory,
     home: HOME === undefined || HOME === "" ? homedir() : HOME,
     bundleRoot: findBundleRoot(directory),
   };
-  return createDirectoryFiles(directory, { machine });
+  const hiddenFile = planFile === undefined ? undefined : resolve(directory, planFile);
+  return createDirectoryFiles(directory, { machine, ...(hiddenFile && { hiddenFile }) });
 }
 
 /** What is known of variables before anything is loaded. What is wrong with it is reported where all values are read. */
@@ -277,11 +283,15 @@ async function sourceOf(input: VariableInput, directory: string): Promise<Variab
     if (split < 1) {
       throw new CommandError(`"-var ${input.text}" has no value; write -var name=value.`);
     }
-    return {
-      kind: "argument",
-      name: input.text.slice(0, split).trim(),
-      text: input.text.slice(split + 1),
-    };
+    const name = input.text.slice(0, split);
+    const text = input.text.slice(split + 1);
+    if (/\s$/.test(name)) {
+      // The space behind the sign would be a part of the value.
+      throw new CommandError(
+        `"-var ${input.text}" has a space behind the name; write -var "${name.trim()}=${text.trimStart()}".`,
+      );
+    }
+    return { kind: "argument", name, text };
   }
   const path = isAbsolute(input.path) ? input.path : join(directory, input.path);
   try {

@@ -6,7 +6,7 @@ import {
   type Stats,
   statSync,
 } from "node:fs";
-import { isAbsolute, join, relative, resolve, sep } from "node:path";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { BundleFiles, Machine } from "../eval/host.ts";
 import { bundlePath } from "./bundle-path.ts";
 import { invalidArgument } from "./parameter.ts";
@@ -22,6 +22,8 @@ export interface DirectoryLimits {
    * @default `.git`, `.terraform`, `.stackwright`; with `machine` only `.stackwright`
    */
   readonly hiddenFolders?: readonly string[];
+  /** A file that listings leave out, with an absolute path: what the command itself writes there. @default none */
+  readonly hiddenFile?: string;
   /** The machine, for a user who runs a configuration there: all its files can be read. @default those of the folder alone */
   readonly machine?: Machine;
   /** See {@link BundleFiles}. @default none */
@@ -41,6 +43,7 @@ const HIDDEN_FOLDERS: readonly string[] = [".git", ".terraform", ".stackwright"]
 export function createDirectoryFiles(folder: string, limits: DirectoryLimits = {}): BundleFiles {
   const root = realpathSync.native(folder);
   const { machine, adviceOutside, maxFileBytes = 32 * 1024 * 1024, maxFiles = 100_000 } = limits;
+  const hiddenFile = limits.hiddenFile === undefined ? undefined : realPlace(limits.hiddenFile);
   const hidden = new Set(
     limits.hiddenFolders ?? (machine === undefined ? HIDDEN_FOLDERS : [".stackwright"]),
   );
@@ -69,6 +72,8 @@ export function createDirectoryFiles(folder: string, limits: DirectoryLimits = {
         if (depth > 1 && !hidden.has(entry.name)) {
           list(join(place, entry.name), `${path}/`, depth - 1, found);
         }
+      } else if (hiddenFile !== undefined && join(place, entry.name) === hiddenFile) {
+        // Not a part of the configuration.
       } else if (isFileInside(entry, machine === undefined ? root : undefined, place)) {
         found.push(path);
       }
@@ -145,6 +150,15 @@ export function createDirectoryFiles(folder: string, limits: DirectoryLimits = {
             .join("/")}`
         : resolve(folder, path),
   };
+}
+
+/** The place of a file that is perhaps not there yet, without links in the path of its folder. */
+function realPlace(file: string): string {
+  try {
+    return join(realpathSync.native(dirname(file)), basename(file));
+  } catch {
+    return file;
+  }
 }
 
 /** How many folders deep the files are that a pattern can match, the given one included. */
