@@ -3,14 +3,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { createServerClient } from "@stackwright/client";
+import { openStore, parseStoreAddress } from "@stackwright/core";
 import { canary, findCanaries, findCanariesInFolder } from "@stackwright/core/testing";
+import { verifyBackup, writeBackup } from "@stackwright/storage/backup";
 import { expect, it, onTestFinished } from "vitest";
 import { noteAnswers, readAllRoutes } from "./testing/read-all-routes.ts";
 import { startServerProcess } from "./testing/start-server-process.ts";
 import { tarOf } from "./testing/tar-of.ts";
 
 // Secrets that appear in no byte that a server sends, logs or stores: two runs with sensitive variables, one of which fails with a value in
-// its error, and then every answer of the API and every file of the server, as it is and unpacked.
+// its error, and then every answer of the API, every file of the server and of a backup that was made while it runs, as it is and unpacked.
 
 const MAIN = join(import.meta.dirname, "main.ts");
 const S = "/api/v1/projects/default/stacks/one";
@@ -75,6 +77,14 @@ it("no byte that a server sends, logs or stores has a secret of its runs", {
   const plan = answers.find((text) => text.includes(`${runs[0]}/plan/view: `)) ?? "";
   expect(plan).toContain("terraform_data.a");
 
+  const backup = join(scratch.path, "backup");
+  await backUp(scratch.path, backup);
+  // Nor has it what would decrypt them, or let in who asks for them.
+  const key = (await readFile(join(scratch.path, "data/registry.key"), "utf8")).trim();
+  const inBackup = await findCanariesInFolder(backup, [...canaries, key, token]);
+  expect(inBackup.files).toBeGreaterThan(3);
+  expect(inBackup.found).toEqual([]);
+
   server.child.kill("SIGTERM");
   expect(await server.ended).toBe(0);
   const { files, found } = await findCanariesInFolder(scratch.path, canaries);
@@ -87,3 +97,14 @@ it("no byte that a server sends, logs or stores has a secret of its runs", {
   ];
   expect([...sent, ...found]).toEqual([]);
 });
+
+/** Copies the store of a server that runs, as `stackwright admin backup` does, without the server's key. */
+async function backUp(folder: string, directory: string): Promise<void> {
+  const address = parseStoreAddress("sqlite:data", folder);
+  await using store = await openStore(address, { readOnly: true, blobDirectory: folder });
+  const { storage, blobs: stored } = store;
+  const { resources, blobs } = await writeBackup({ storage, blobs: stored, directory });
+  expect(resources.count).toBeGreaterThan(20);
+  expect(blobs.count).toBeGreaterThan(1);
+  expect((await verifyBackup(directory)).problems).toBe(0);
+}
