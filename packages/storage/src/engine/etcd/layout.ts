@@ -72,6 +72,11 @@ export class Layout {
     return prefixRange(`${this.#root}r/${filterKeyPrefix(filter)}`);
   }
 
+  /** The first key of resources at or behind an identity. */
+  atIdentity(identity: string): Buffer {
+    return Buffer.from(`${this.#root}r/${identity}`);
+  }
+
   /** Identity and uid of a resource's key, NUL-separated. */
   identity(key: Uint8Array): string {
     return Buffer.from(key)

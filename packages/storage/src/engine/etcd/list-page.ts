@@ -20,6 +20,9 @@ import type { StoredValue } from "./values.ts";
 /** Keys that a page looks at, selected or not, before it ends and lets the next one continue. */
 const MOST_SCANNED = 20_000;
 
+/** What an answer of the cluster counts at least, as one with few keys takes a round trip too. */
+const LEAST_SCANNED = 32;
+
 /** A page of a list, in values. */
 interface ListedValues {
   readonly values: readonly StoredValue[];
@@ -60,7 +63,7 @@ export async function listValues(
         }
         values.push(value);
       }
-      scanned += answer.scanned;
+      scanned += Math.max(LEAST_SCANNED, answer.scanned);
       if (answer.isLast || answer.last === undefined) break;
       if (scanned >= MOST_SCANNED) return endAfter(answer.revision, answer.last);
     }
