@@ -8,6 +8,9 @@ import { git } from "./git.ts";
 import { publishedPackages } from "./packages.ts";
 import type { PartContext } from "./parts.ts";
 
+/** It looks for the commit of each changeset in the whole history: with 800 changesets a minute, and more on a machine with other work. */
+const VERSION_MS = 10 * 60_000;
+
 /**
  * Writes what is new in every package. Where changesets are pending, which is so in trials alone, they are applied to a copy of the
  * commit, and the packages, which have the version before, are said to have them.
@@ -23,7 +26,7 @@ export async function makeChangelog({ root, output, commit, version }: PartConte
     const program = join(root, "node_modules/@changesets/cli/bin.js");
     await requireCommand([process.execPath, program, "version"], {
       cwd: copy,
-      timeoutMs: 120_000,
+      timeoutMs: VERSION_MS,
     });
   }
   const sections: string[] = [];
