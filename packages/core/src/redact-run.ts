@@ -33,11 +33,19 @@ function redactDiagnostic(secrets: Redactor, diagnostic: Diagnostic): Diagnostic
   const { summary, detail, address, values } = diagnostic;
   return {
     ...diagnostic,
-    summary: secrets.redact(summary),
+    summary: isFixed(diagnostic) ? summary : secrets.redact(summary),
     detail: secrets.redact(detail),
     ...(address !== undefined && { address: secrets.redact(address) }),
     ...(values !== undefined && { values: secrets.redactData(values) }),
   };
+}
+
+/**
+ * Whether a summary is a text of the language, the same for all values. A secret can only be a part of it by chance, and to hide
+ * it there would show which word of a known sentence it is. Names in quotes are from the configuration.
+ */
+function isFixed({ code, summary }: Diagnostic): boolean {
+  return code.startsWith("LANG_") && code !== "LANG_PROVIDER" && !summary.includes('"');
 }
 
 /** Results of conditions without secrets in their messages, which are stored in the clear with the state. */
