@@ -166,7 +166,7 @@ export { evaluateSettled, withProviderFunctions } from "./function/provider-func
 export type { ConfigGraph } from "./graph/build-graph.ts";
 export { buildGraph } from "./graph/build-graph.ts";
 export type { TreeCheckOptions } from "./graph/check-tree.ts";
-export { checkTree } from "./graph/check-tree.ts";
+export { checkExpression, checkTree } from "./graph/check-tree.ts";
 export { resourceNodeId } from "./graph/declare-nodes.ts";
 export type { EdgeReason, GraphNode } from "./graph/graph-node.ts";
 export { graphClosure, nodesOf } from "./graph/graph-query.ts";

@@ -21,7 +21,7 @@ async function type(...steps: readonly (readonly [keys: string, appears: string]
   output.on("data", (chunk: Buffer) => (text += chunk.toString()));
   const env = { TERM: "xterm", NO_COLOR: "1" };
   const terminal = createTerminal({ input, output, error: new PassThrough(), env });
-  const done = answerExpressions(consoleScope(), { json: false }, { terminal });
+  const done = answerExpressions({ scope: consoleScope() }, { json: false }, { terminal });
   await expect.poll(() => text).toContain("> ");
   for (const [keys, appears] of steps) {
     const from = text.length;
@@ -117,6 +117,30 @@ it("refuses an attribute that the type of an object does not have which is not p
   const other = await tryCommand(["console"], { cwd, input: "terraform_data.a.nothere\n" });
   expect(other.code).toBe(1);
   expect(other.output).toContain("nothere");
+});
+
+it("refuses it of an instance of one that is repeated, and what is not of an instance", async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "stackwright-console-"));
+  const cwd = folder.path;
+  const main =
+    'resource "terraform_data" "c" {\n  count = 2\n}\nresource "terraform_data" "f" {\n  for_each = toset(["x"])\n}\n';
+  await writeFile(join(cwd, "main.tf"), main);
+  const good = ["terraform_data.c[0].id", 'terraform_data.f["x"].output', "terraform_data.c[*].id"];
+  for (const input of good) {
+    const { code, output } = await tryCommand(["console"], { cwd, input: `${input}\n` });
+    expect({ input, code, output }).toEqual({ input, code: 0, output: "(known after apply)\n" });
+  }
+  const bad = [
+    ["terraform_data.c[0].nothere", "Unsupported attribute"],
+    ['upper(terraform_data.f["x"].nothere)', "Unsupported attribute"],
+    ["terraform_data.c.id", "Missing instance key"],
+    ["terraform_data.f.x", "Missing instance key"],
+  ] as const;
+  for (const [input, problem] of bad) {
+    const { code, output } = await tryCommand(["console"], { cwd, input: `${input}\n` });
+    expect([input, code]).toEqual([input, 1]);
+    expect(output).toContain(problem);
+  }
 });
 
 it("knows of an attribute nothing where the provider is not installed", async () => {

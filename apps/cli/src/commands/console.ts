@@ -2,9 +2,12 @@ import { randomBytes } from "node:crypto";
 import { EvaluationState, loadStateIntoContext } from "@stackwright/core";
 import type { Value } from "@stackwright/cty";
 import {
+  checkExpression,
   consoleEntries,
   consoleScope,
+  type Diagnostic,
   type EvaluationScope,
+  type Expression,
   expressionContinues,
   runConsole,
 } from "@stackwright/lang";
@@ -13,12 +16,17 @@ import { EXIT, type ExitCode } from "../exit-code.ts";
 import { showDiagnostics } from "../render/show-diagnostics.ts";
 import { ShownState } from "../render/shown-state.ts";
 import { plannedValues } from "../session/planned-values.ts";
-import { loadProject, readVariables, type VariableInput } from "../session/project.ts";
+import {
+  loadProject,
+  type Project,
+  readVariables,
+  type VariableInput,
+} from "../session/project.ts";
 import { recordedSchemas } from "../session/recorded-schemas.ts";
 import { warnOfUnadopted } from "../session/require-adopted.ts";
 import { openReader, type StoreOptions } from "../session/session.ts";
 import { stackName } from "../session/stack-name.ts";
-import { unplannedValues } from "../session/unplanned-values.ts";
+import { readUnplanned } from "../session/unplanned-values.ts";
 import { snapshotOf } from "./show.ts";
 
 export interface ConsoleOptions extends StoreOptions {
@@ -34,15 +42,21 @@ export async function consoleCommand(
   options: ConsoleOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
-  return answerExpressions(await scopeOf(options, context), options, context);
+  return answerExpressions(await groundOf(options, context), options, context);
 }
 
-async function scopeOf(options: ConsoleOptions, context: CommandContext): Promise<EvaluationScope> {
+/** What expressions are evaluated over. */
+interface Ground {
+  readonly scope: EvaluationScope;
+  readonly check?: (expression: Expression) => readonly Diagnostic[];
+}
+
+async function groundOf(options: ConsoleOptions, context: CommandContext): Promise<Ground> {
   const project = await loadProject(context, undefined, options);
   const { configuration } = project;
   showDiagnostics(context.terminal, configuration.diagnostics);
   if (configuration.graph.order.length === 0) {
-    return consoleScope({ files: project.files, now: () => new Date(), randomBytes });
+    return { scope: consoleScope({ files: project.files, now: () => new Date(), randomBytes }) };
   }
   const { values, diagnostics } = await readVariables(project, options.inputs, context, {
     input: true,
@@ -58,8 +72,7 @@ async function scopeOf(options: ConsoleOptions, context: CommandContext): Promis
   });
   if (options.plan) {
     loadStateIntoContext(world, await plannedValues(project, options, context));
-    loadStateIntoContext(world, await unplannedValues(world, project, context));
-    return world.root.scope.forInstance({});
+    return completeGround(world, project, context);
   }
   const session = await openReader(context, options);
   try {
@@ -75,11 +88,26 @@ async function scopeOf(options: ConsoleOptions, context: CommandContext): Promis
       return value === undefined ? [] : [[object.address, value]];
     });
     loadStateIntoContext(world, recorded);
-    loadStateIntoContext(world, await unplannedValues(world, project, context));
   } finally {
     await session?.[Symbol.asyncDispose]();
   }
-  return world.root.scope.forInstance({});
+  return completeGround(world, project, context);
+}
+
+/** Adds what is known of resources without objects. */
+async function completeGround(
+  world: EvaluationState,
+  project: Project,
+  context: CommandContext,
+): Promise<Ground> {
+  const { values, schemaOf } = await readUnplanned(world, project, context);
+  loadStateIntoContext(world, values);
+  const { root } = project.configuration;
+  return {
+    scope: world.root.scope.forInstance({}),
+    check: (expression) =>
+      checkExpression(root, expression, { schemaOf: (_module, resource) => schemaOf(resource) }),
+  };
 }
 
 /**
@@ -87,7 +115,7 @@ async function scopeOf(options: ConsoleOptions, context: CommandContext): Promis
  * expression, so that programs get one answer per line. A user at a terminal gets a prompt; `exit` ends it, also in a script.
  */
 export async function answerExpressions(
-  scope: EvaluationScope,
+  ground: Ground,
   { json }: Pick<ConsoleOptions, "json">,
   { terminal }: Pick<CommandContext, "terminal">,
 ): Promise<ExitCode> {
@@ -98,7 +126,7 @@ export async function answerExpressions(
       ? terminal.lines()
       : consoleEntries(terminal.lines());
   let failed = false;
-  for await (const answer of runConsole(untilExit(given), { scope })) {
+  for await (const answer of runConsole(untilExit(given), ground)) {
     terminal.write(`${json ? answer.json : answer.text}\n`);
     failed ||= answer.diagnostics.some(({ severity }) => severity === "error");
   }

@@ -18,6 +18,8 @@ export interface ConsoleOptions {
   readonly scope?: EvaluationScope;
   /** What functions get from outside, where no scope is given. */
   readonly host?: Partial<FunctionHost>;
+  /** What is wrong with an expression before it is evaluated. @default nothing */
+  readonly check?: (expression: Expression) => readonly Diagnostic[];
 }
 
 /** The answer to one expression. */
@@ -76,6 +78,8 @@ export function evaluateLine(line: string, options: ConsoleOptions = {}): Consol
   const text = line.includes("\n") ? `${line}\n` : line;
   const parsed = parseExpression({ name: "<console-input>", text });
   if (hasErrors(parsed.diagnostics)) return failure(parsed.diagnostics);
+  const wrong = options.check?.(parsed.value) ?? [];
+  if (hasErrors(wrong)) return failure(wrong);
   const inside = typeArgument(parsed.value);
   const { value, diagnostics } = evaluate(inside ?? parsed.value, scope);
   if (hasErrors(diagnostics)) return failure(diagnostics);
@@ -93,7 +97,7 @@ export async function* runConsole(
 ): AsyncGenerator<ConsoleAnswer> {
   const scope = options.scope ?? consoleScope(options.host);
   for await (const entry of entries) {
-    if (entry.trim() !== "") yield evaluateLine(entry, { scope });
+    if (entry.trim() !== "") yield evaluateLine(entry, { ...options, scope });
   }
 }
 

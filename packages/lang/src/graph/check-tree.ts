@@ -6,8 +6,9 @@ import type { ModuleNode } from "../config/load-tree.ts";
 import type { ModuleConfig, Repetition, ResourceConfig } from "../config/module-config.ts";
 import { type InstanceKey, parseReference, type Reference } from "../config/reference.ts";
 import type { SchemaBlock } from "../schema/block-schema.ts";
-import type { ScopeTraversal, TraversalStep } from "../syntax/ast.ts";
+import type { Expression, ScopeTraversal, TraversalStep } from "../syntax/ast.ts";
 import { type Diagnostic, sortDiagnostics, sourceRange } from "../syntax/diagnostic.ts";
+import { expressionReferences } from "../syntax/references.ts";
 import type { SourceRange } from "../syntax/source-file.ts";
 import { didYouMean } from "../syntax/suggestion.ts";
 
@@ -34,6 +35,18 @@ export function checkTree(root: ModuleNode, options: TreeCheckOptions = {}): Dia
   };
   visit(root);
   return sortDiagnostics(diagnostics);
+}
+
+/**
+ * Finds what is wrong for all values with the references of an expression that a module could have: to attributes that a
+ * resource does not have, and to instances of what is not repeated and the other way round.
+ */
+export function checkExpression(
+  module: ModuleNode,
+  expression: Expression,
+  options: TreeCheckOptions = {},
+): Diagnostic[] {
+  return new TreeChecker(module, options).expression(expression);
 }
 
 class TreeChecker {
@@ -63,6 +76,11 @@ class TreeChecker {
     const address = formatModulePath(path.map((name) => ({ name, key: undefined })));
     if (address === "") return this.#diagnostics;
     return this.#diagnostics.map((diagnostic) => ({ ...diagnostic, address }));
+  }
+
+  expression(expression: Expression): Diagnostic[] {
+    for (const traversal of expressionReferences(expression)) this.#reference(traversal, "error");
+    return this.#diagnostics.filter(({ severity }) => severity === "error");
   }
 
   #report(
