@@ -19,14 +19,16 @@ export class EventStreamReader {
 
   /** Throws for what is not UTF-8. */
   push(chunk: Uint8Array): void {
-    const text = this.#rest + this.#decoder.decode(chunk, { stream: true });
+    const text = this.#decoder.decode(chunk, { stream: true });
     let start = 0;
     for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", start)) {
-      const line = text.slice(start, end);
+      const line = this.#rest + text.slice(start, end);
+      this.#rest = "";
       this.#line(line.endsWith("\r") ? line.slice(0, -1) : line);
       start = end + 1;
     }
-    this.#rest = text.slice(start);
+    // Only joined here: what has come of a long line is not searched again with each chunk.
+    this.#rest += text.slice(start);
   }
 
   #line(line: string): void {

@@ -5,6 +5,7 @@ import type { Clock } from "@stackwright/base/clock";
 import type { CallOutcome } from "@stackwright/base/error-kind";
 import { FgBridgeError, type FgBridgeErrorCode } from "../errors.ts";
 import type { AddressGuard } from "./address-guard.ts";
+import { ReceivedBytes } from "./received-bytes.ts";
 
 /** How long each part of a call may take, in milliseconds. */
 export interface FunctionCallTimeouts {
@@ -207,7 +208,7 @@ class Exchange {
   #read(response: IncomingMessage): void {
     this.#firstByte?.[Symbol.dispose]();
     const { maxResponseBytes, onData } = this.#call;
-    const chunks: Buffer[] = [];
+    const received = new ReceivedBytes();
     let size = 0;
     const announced = Number(response.headers["content-length"] ?? 0);
     if (announced > maxResponseBytes) this.#tooLarge(announced);
@@ -215,7 +216,7 @@ class Exchange {
       size += chunk.length;
       if (size > maxResponseBytes) this.#tooLarge(size);
       else {
-        chunks.push(chunk);
+        received.add(chunk);
         onData?.(chunk);
       }
     });
@@ -225,7 +226,7 @@ class Exchange {
     });
     response.on("end", () => {
       if (!response.complete) return;
-      const body = Buffer.concat(chunks);
+      const body = received.all();
       const { statusCode = 0, headers } = response;
       this.#settle(() => this.#resolve({ status: statusCode, headers, body }), false);
     });
