@@ -6,7 +6,9 @@ import { ALONE, COMMAND, ENTRIES, LocatedFiles } from "../../scripts/bundle/loca
 
 const ROOT = join(import.meta.dirname, "../../../..");
 
-it("knows each source of the bundle that names files by its own place, and no other", async () => {
+it("knows each source of the bundle that names files by its own place, and no other", {
+  timeout: 120_000,
+}, async () => {
   const located = new LocatedFiles(ROOT);
   const output = await build({
     absWorkingDir: ROOT,
