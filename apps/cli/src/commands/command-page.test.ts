@@ -414,7 +414,7 @@ describe("lines of JSON", () => {
       expect([type, inner]).toEqual([
         type,
         expect.arrayContaining(
-          Object.keys((line[outer] ?? {}) as object).filter(
+          Object.keys(line[outer] ?? {}).filter(
             (name) => !["failed", "skipped", "unresolved", "status"].includes(name),
           ),
         ),
