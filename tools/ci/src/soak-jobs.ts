@@ -278,7 +278,10 @@ export const SOAK_JOBS: readonly SoakJob[] = [
     files: [
       "apps/engine/src/state-api/",
       "apps/engine/src/tfe-api/callers.live.test.ts",
+      "apps/engine/src/tfe-api/faults.live.test.ts",
+      "apps/engine/src/tfe-api/local-execution.live.test.ts",
       "apps/engine/src/tfe-api/remote-execution.live.test.ts",
+      "apps/engine/src/tfe-api/remote-tool.live.test.ts",
       "apps/cli/src/commands/adopt-tofu.live.test.ts",
     ],
     live: true,

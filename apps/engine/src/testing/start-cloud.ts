@@ -18,8 +18,9 @@ export async function startCloud(
   command: string,
   executor: "in-process" | "none" = "none",
   environment: Readonly<Record<string, string>> = {},
+  options: Parameters<typeof startApi>[1] = {},
 ) {
-  const api = await startApi(executor, {}, environment);
+  const api = await startApi(executor, options, environment);
   const { url } = api.server;
   const rootAs = async (
     given: string,

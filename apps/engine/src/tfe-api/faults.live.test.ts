@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import type { BootstrapCredentials } from "../bootstrap.ts";
+import { CLIENT_COMMANDS } from "../testing/client-commands.ts";
 import { startServerProcess } from "../testing/start-server-process.ts";
 import { localhostCertificate, terraformRoot } from "../testing/terraform-roots.ts";
 
@@ -12,7 +13,6 @@ import { localhostCertificate, terraformRoot } from "../testing/terraform-roots.
 // broken in local-execution.live.test.ts.
 
 const MAIN = join(import.meta.dirname, "../main.ts");
-const COMMANDS = [["terraform", process.env["STACKWRIGHT_TERRAFORM"] ?? "terraform"]] as const;
 const WORKSPACES = "/api/v2/organizations/default/workspaces";
 const waiting = { timeout: 120_000, interval: 50 };
 
@@ -101,7 +101,7 @@ async function startWith(command: string) {
   return { server, serve: async () => serve(port), send, workspace };
 }
 
-describe.each(COMMANDS)("%s with the cloud block", (_name, command) => {
+describe.each(CLIENT_COMMANDS)("%s with the cloud block", (_name, command) => {
   beforeEach((context) => {
     const { status } = spawnSync(command, ["version"]);
     context.skip(status !== 0, `${command} cannot be run on this machine`);

@@ -4,11 +4,10 @@ import { request } from "node:https";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
+import { CLIENT_COMMANDS } from "../testing/client-commands.ts";
 import { policyBundle } from "../testing/policies/read-policies.ts";
 import { startApi } from "../testing/start-api.ts";
 import { localhostCertificate, terraformRoot } from "../testing/terraform-roots.ts";
-
-const COMMANDS = [["terraform", process.env["STACKWRIGHT_TERRAFORM"] ?? "terraform"]] as const;
 
 const RESOURCES = `
 variable "who" { default = "ann" }
@@ -78,7 +77,7 @@ async function startWith(command: string) {
   return { ...root, host, writeFile: root.write, write, send, runs, setMode };
 }
 
-describe.each(COMMANDS)("%s with the cloud block, in remote execution", (_name, command) => {
+describe.each(CLIENT_COMMANDS)("%s with the cloud block, in remote execution", (_name, command) => {
   const start = async () => startWith(command);
   beforeEach((context) => {
     const { status } = spawnSync(command, ["version"]);
@@ -161,7 +160,7 @@ describe.each(COMMANDS)("%s with the cloud block, in remote execution", (_name, 
   });
 });
 
-describe.each(COMMANDS)("%s with the cloud block, in remote execution", (_name, command) => {
+describe.each(CLIENT_COMMANDS)("%s with the cloud block, in remote execution", (_name, command) => {
   const start = async () => startWith(command);
   beforeEach((context) => {
     const { status } = spawnSync(command, ["version"]);
@@ -287,7 +286,7 @@ describe.each(COMMANDS)("%s with the cloud block, in remote execution", (_name, 
   });
 });
 
-describe.each(COMMANDS)("%s with the cloud block, in remote execution", (_name, command) => {
+describe.each(CLIENT_COMMANDS)("%s with the cloud block, in remote execution", (name, command) => {
   beforeEach((context) => {
     const { status } = spawnSync(command, ["version"]);
     context.skip(status !== 0, `${command} cannot be run on this machine`);
@@ -387,10 +386,10 @@ describe.each(COMMANDS)("%s with the cloud block, in remote execution", (_name, 
     expect(await ok("plan")).toContain("No changes");
     expect(await fails("plan", "-out=saved")).toContain("not supported");
 
-    // Tags with values, and a project that there is not yet.
+    // Tags, with values where the command has them, and a project that there is not yet.
     await rm(join(directory, ".terraform"), { recursive: true });
-    const tagged =
-      'organization = "default"\n workspaces {\n tags = { env = "prod" }\n project = "net"\n }';
+    const tags = name === "tofu" ? '["prod"]' : '{ env = "prod" }';
+    const tagged = `organization = "default"\n workspaces {\n tags = ${tags}\n project = "net"\n }`;
     await put(`terraform {\n cloud {\n hostname = "${host}"\n ${tagged}\n }\n}\n`);
     const made = begin(["init"]);
     made.child.stdin.end("app\n");
@@ -404,9 +403,7 @@ describe.each(COMMANDS)("%s with the cloud block, in remote execution", (_name, 
   });
 });
 
-const TOFU = ["tofu", process.env["TEST_TOOL_OPENTOFU"] ?? "tofu"] as const;
-
-describe.each([...COMMANDS, TOFU])("%s with a plan that is not decided", (_name, command) => {
+describe.each(CLIENT_COMMANDS)("%s with a plan that is not decided", (_name, command) => {
   beforeEach((context) => {
     const { status } = spawnSync(command, ["version"]);
     context.skip(status !== 0, `${command} cannot be run on this machine`);
@@ -449,7 +446,7 @@ describe.each([...COMMANDS, TOFU])("%s with a plan that is not decided", (_name,
 it("tofu with the cloud block plans and applies in both execution modes", {
   timeout: 240_000,
 }, async (context) => {
-  const [, command] = TOFU;
+  const [, [, command]] = CLIENT_COMMANDS;
   const { status } = spawnSync(command, ["version"]);
   context.skip(status !== 0, `${command} cannot be run on this machine`);
   const { ok, runs, setMode } = await startWith(command);
