@@ -126,8 +126,9 @@ export async function vcsTasks(
   return withServerErrors(client.server, async () => {
     const at = { project, connection: name };
     const { tasks } = (await client.listVcsTasks(at, { signal: context.signal })).data;
-    const lines = tasks.map(({ pull_request: pull, problem, next_at: next }) => {
-      const what = pull === undefined ? "the branch" : `pull request ${pull}`;
+    const lines = tasks.map(({ pull_request: pull, check, problem, next_at: next }) => {
+      const ofBranch = check === true ? "the look for lost deliveries" : "the branch";
+      const what = pull === undefined ? ofBranch : `pull request ${pull}`;
       return printable(`${what}: ${problem ?? "in progress"}, again at ${next}`);
     });
     const text = lines.length === 0 ? `Nothing is left to do for ${name}.` : lines.join("\n");

@@ -46,8 +46,13 @@ export async function deliveryFindings({ records }: DoctorParts): Promise<readon
     found.push(finding("audit_webhook_waits", detail, { sinceMs: Number(failingSinceMs) }));
   }
   for (const { project, message } of await records.list(SERVER_KINDS.vcsTask)) {
-    const { connection, pullRequest, attempts, problem, createdAtMs } = message;
+    const { connection, pullRequest, attempts, problem, createdAtMs, check } = message;
     if (attempts < ATTEMPTS) continue;
+    if (check) {
+      const detail = `to look for lost deliveries of the connection "${connection}" failed ${attempts} times: ${problem}`;
+      found.push(finding("repository_failed", detail, { project }));
+      continue;
+    }
     const of = pullRequest === "" ? "the branch" : `pull request ${pullRequest}`;
     const detail = `${of} of the connection "${connection}" failed ${attempts} times: ${problem}`;
     found.push(finding("repository_failed", detail, { project, sinceMs: Number(createdAtMs) }));

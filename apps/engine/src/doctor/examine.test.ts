@@ -205,6 +205,8 @@ it("names what is due, what failed, what was not delivered and what ends", async
     createdAtMs: atMs,
   });
   await put(parts, SERVER_KINDS.vcsTask, { ...project, name: "infra.branch" }, task);
+  const check = { ...task, check: true, problem: "the look failed" };
+  await put(parts, SERVER_KINDS.vcsTask, { ...project, name: "infra.check" }, check);
   const chat = NotificationDestination.create({ id: "D", name: "chat" });
   const settings = NotificationSettings.create({ destinations: [chat] });
   const places = { ...project, name: "notifications" };
@@ -241,6 +243,7 @@ it("names what is due, what failed, what was not delivered and what ends", async
     "drift_overdue: a check for drift is due and was not requested",
     'notification_dead: 2 events for "chat" were given up: 410 for D',
     'repository_failed: the branch of the connection "infra" failed 7 times: 401',
+    'repository_failed: to look for lost deliveries of the connection "infra" failed 7 times: the look failed',
     "schedule_failed: the schedule S made no run: no",
     "schedule_overdue: the schedule S is due and made no run",
     expect.stringMatching(/^token_expires: token-1 \(ci\) ends at 2023/),

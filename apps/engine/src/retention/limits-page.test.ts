@@ -118,6 +118,7 @@ const ROWS: readonly (readonly [row: string, says: string, file: string, code: s
     "MAX_TOTAL_BYTES = 512 * 1024 * 1024",
   ],
   ["files of a repository", "200,000", "vcs/git/git-repository.ts", "MAX_ENTRIES = 200_000"],
+  ["open pull requests", "500", "vcs/check-connection.ts", "MAX_HEADS = 500"],
   ["a comment", "60,000 bytes", "vcs/pull-request-report.ts", "MAX_COMMENT_BYTES = 60_000"],
   [
     "destinations of a project",

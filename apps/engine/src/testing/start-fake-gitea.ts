@@ -24,8 +24,10 @@ export async function startFakeGitea(branch: string) {
   /** Every request as it was sent, but for the token of its sender. */
   const received: string[] = [];
   const answer = (method: string, path: string, body: Record<string, string>): object => {
-    if (path.endsWith("/pulls/1")) {
-      return {
+    const isList = path.endsWith("/pulls");
+    if (isList || path.endsWith("/pulls/1")) {
+      const pull = {
+        number: 1,
         title: "change",
         user: { login: "ann" },
         state: shown.merged || shown.closed ? "closed" : "open",
@@ -39,6 +41,8 @@ export async function startFakeGitea(branch: string) {
           repo: shown.isFork ? { full_name: "mallory/infra" } : repo,
         },
       };
+      if (!isList) return pull;
+      return pull.state === "open" && shown.head !== "" ? [pull] : [];
     }
     if (path.endsWith("/reviews")) return reviews;
     if (path.endsWith("/permission")) {

@@ -37,6 +37,9 @@ export async function startFakeGithub(token: string) {
   ): object | undefined => {
     const asked = `${method} ${path}`;
     if (asked === `GET ${pulls}`) return pullRequest();
+    if (asked === `GET /repos/${GITHUB_REPOSITORY}/pulls`) {
+      return shown.merged || shown.head === "" ? [] : [pullRequest()];
+    }
     if (asked === `GET ${pulls}/reviews`) return reviews;
     if (/^GET .*\/collaborators\/[^/]+\/permission$/.test(asked)) return { permission: "write" };
     if (asked === `GET ${issues}/2/comments`) return [];

@@ -11,6 +11,8 @@ export interface ConnectionReference {
 
 /** The key of the task for the branch of a connection. */
 export const BRANCH_KEY = "branch";
+/** The key of the task that looks for what no delivery reported. */
+export const CHECK_KEY = "check";
 
 export function connectionPlace(reference: ConnectionReference): Place {
   return { tenancy: projectTenancy(reference), name: reference.name };

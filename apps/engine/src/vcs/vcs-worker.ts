@@ -12,6 +12,8 @@ import { listen } from "../queue/listen.ts";
 import { idOf, transact } from "../queue/transaction.ts";
 import { advanceBranch } from "./advance-branch.ts";
 import { type AdvancedPullRequest, advancePullRequest } from "./advance-pull-request.ts";
+import { checkConnection } from "./check-connection.ts";
+import { addChecks, checkPauseMs } from "./connection-checks.ts";
 import { trimCopies } from "./git/kept-copies.ts";
 import { openConnection } from "./open-connection.ts";
 import { tracedTask } from "./traced-task.ts";
@@ -30,8 +32,12 @@ const TURN_MS = 10_000;
 const SWEEP_MS = 10_000;
 /** When a pull request whose runs are awaited is looked at again, if no event of them arrives: the later, the longer it waits. */
 const AWAIT_MS = { least: 2_000, most: 60_000, share: 4 };
+/** Connections that are looked through for what no delivery reported, at the same time: Git servers that hang keep none from its work. */
+const MAX_CHECKS = 2;
 /** How long one task may take. */
 const TASK_MS = 15 * 60_000;
+/** How long it may take to look a connection through. */
+const CHECK_DEADLINE_MS = 60_000;
 /** How long the lease of a connection is waited for: longer than a dead server keeps one. */
 const LEASE_MS = 30_000;
 /** How long a connection rests whose work could not even be begun or noted. */
@@ -52,15 +58,25 @@ interface StoredTask {
   readonly task: VcsTask;
 }
 
+/** A connection that is worked for. */
+interface Busy {
+  readonly project: string;
+  /** It is looked through, and nothing else was due. */
+  readonly isCheck: boolean;
+  readonly done: Promise<void>;
+}
+
 /**
- * Does the work that deliveries led to. Any number of servers do so on one store: the lease of a connection is with one of them, and
+ * Does the work that deliveries led to, and looks now and then for what none reported. Any number of servers do so on one store: the lease of a connection is with one of them, and
  * every write names it. What a server leaves when it dies is done by the next one.
  */
 export class VcsWorker {
   readonly #parts: VcsWorkerParts;
   readonly #leases: Leases;
   readonly #ending = new AbortController();
-  readonly #busy = new Map<string, { readonly project: string; readonly done: Promise<void> }>();
+  readonly #busy = new Map<string, Busy>();
+  /** When it is made sure next that all connections are looked through. */
+  #addChecksAtMs = Number.NEGATIVE_INFINITY;
   /** When connections with tasks were served last. */
   #served = new Map<string, number>();
   /** Names of tasks, by the runs that they wait for. */
@@ -136,17 +152,26 @@ export class VcsWorker {
       const connection = connectionOf(one);
       waiting.add(connection);
       if (!this.#isDue(one)) next = Math.min(next, Number(one.task.nextAtMs) - nowMs);
-      else if (!due.has(connection)) due.set(connection, one);
+      else if (due.get(connection)?.task.check ?? true) due.set(connection, one);
     }
+    await this.#addChecks(tasks);
     this.#forget(known, tasks);
     this.#served = new Map([...this.#served].filter(([connection]) => waiting.has(connection)));
     const servedAt = (connection: string): number => this.#served.get(connection) ?? 0;
-    for (const [connection, one] of [...due].toSorted(([a], [b]) => servedAt(a) - servedAt(b))) {
+    const ordered = [...due].toSorted(
+      ([a, { task: first }], [b, { task: second }]) =>
+        Number(first.check) - Number(second.check) || servedAt(a) - servedAt(b),
+    );
+    for (const [connection, one] of ordered) {
       if (this.#busy.size >= MAX_CONNECTIONS) break;
       const { partition, namespace } = one.place.tenancy;
       const project = `${partition}/${namespace}`;
       const ofProject = [...this.#busy.values()].filter((busy) => busy.project === project);
       if (this.#busy.has(connection) || ofProject.length >= MAX_OF_PROJECT) continue;
+      const { check: isCheck } = one.task;
+      const checks = [...this.#busy.values()].filter((busy) => busy.isCheck);
+      const hasCheck = checks.length >= MAX_CHECKS || checks.some((of) => of.project === project);
+      if (isCheck && hasCheck) continue;
       const done = this.#workFor(connection, one)
         .catch(async (error: unknown) => {
           const { signal } = this.#ending;
@@ -162,9 +187,24 @@ export class VcsWorker {
           this.#busy.delete(connection);
           this.#bell.resolve();
         });
-      this.#busy.set(connection, { project, done });
+      this.#busy.set(connection, { project, isCheck, done });
     }
     return next;
+  }
+
+  /** Makes sure that all connections are looked through: also those that another release made, or that a store was restored with. */
+  async #addChecks(tasks: readonly StoredTask[]): Promise<void> {
+    const { clock, random, logger } = this.#parts;
+    const nowMs = clock.monotonicMs();
+    if (nowMs < this.#addChecksAtMs) return;
+    this.#addChecksAtMs = nowMs + checkPauseMs(random);
+    const known = new Set(tasks.map(({ place }) => place.name));
+    try {
+      await addChecks(this.#parts, known, this.#ending.signal);
+    } catch (error) {
+      this.#ending.signal.throwIfAborted();
+      logger.warn({ err: error }, "checks of connections could not be added, and are later");
+    }
   }
 
   /** Forgets what is known of tasks that are gone: another server has done them. */
@@ -198,7 +238,7 @@ export class VcsWorker {
     await this.#trimming;
   }
 
-  /** Does what is due for one connection, the branch first, until its turn is over. */
+  /** Does what is due for one connection, the branch first, and the look at all of it last, until its turn is over. */
   async #workFor(connection: string, { place: { tenancy }, task }: StoredTask): Promise<void> {
     const { partition: account, namespace: project } = tenancy;
     const reference = { account, project, name: task.connection };
@@ -210,9 +250,7 @@ export class VcsWorker {
     const untilMs = clock.monotonicMs() + TURN_MS;
     do {
       const tasks = await this.#list(tenancy, `${connection}.`);
-      const due = tasks
-        .filter((one) => this.#isDue(one))
-        .toSorted((a, b) => Number(a.task.pullRequest !== "") - Number(b.task.pullRequest !== ""));
+      const due = tasks.filter((one) => this.#isDue(one)).toSorted((a, b) => rankOf(a) - rankOf(b));
       const [first] = due;
       if (first === undefined || ending.aborted) return;
       await this.#work(reference, first, lease);
@@ -243,7 +281,7 @@ export class VcsWorker {
   ): Promise<void> {
     const { storage, logger } = this.#parts;
     const { signal: ending } = this.#ending;
-    const late = AbortSignal.timeout(TASK_MS);
+    const late = AbortSignal.timeout(task.check ? CHECK_DEADLINE_MS : TASK_MS);
     const signal = AbortSignal.any([ending, lease.signal, late]);
     try {
       const id = idOf(SERVER_KINDS.vcsConnection, connectionPlace(reference));
@@ -253,7 +291,10 @@ export class VcsWorker {
       // Of a connection that was deleted, whatever has its name now.
       if (connection !== undefined && place.name.startsWith(`${connection.id}.`)) {
         const open = await openConnection(this.#parts, reference, connection, lease.guard, signal);
-        if (task.pullRequest === "") await advanceBranch(this.#parts, open);
+        if (task.check) {
+          await checkConnection(this.#parts, open);
+          advanced = { isSettled: false, awaited: [] };
+        } else if (task.pullRequest === "") await advanceBranch(this.#parts, open);
         else {
           advanced = await advancePullRequest(this.#parts, open, task.pullRequest, task.commands);
         }
@@ -293,9 +334,15 @@ export class VcsWorker {
         commands: commands.filter(({ delivery }) => !done.has(delivery)),
         attempts: 0,
         problem: "",
-        nextAtMs: BigInt(isWantedAgain ? tx.nowMs : tx.nowMs + awaitMs(row.message, tx.nowMs)),
+        nextAtMs: BigInt(
+          Math.floor(isWantedAgain ? tx.nowMs : tx.nowMs + this.#pauseMs(row.message, tx.nowMs)),
+        ),
       });
     });
+  }
+
+  #pauseMs(task: VcsTask, nowMs: number): number {
+    return task.check ? checkPauseMs(this.#parts.random) : awaitMs(task, nowMs);
   }
 
   async #failed(place: Place, seen: VcsTask, lease: Lease, problem: string): Promise<void> {
@@ -304,15 +351,18 @@ export class VcsWorker {
       if (row === undefined) return;
       tx.guard(lease.guard);
       const attempts = row.message.attempts + 1;
-      if (attempts > MAX_ATTEMPTS && row.message.wanted === seen.wanted) {
+      const { check } = row.message;
+      if (attempts > MAX_ATTEMPTS && row.message.wanted === seen.wanted && !check) {
         tx.remove(row);
         return;
       }
+      const { random } = this.#parts;
       const backoffMs = Math.min(MAX_BACKOFF_MS, 1_000 * 2 ** Math.min(attempts, 20));
+      const pauseMs = check ? checkPauseMs(random) : backoffMs * (0.5 + random() / 2);
       tx.update(row, {
         attempts,
         problem: problem.slice(0, 1_024),
-        nextAtMs: BigInt(Math.floor(tx.nowMs + backoffMs * (0.5 + this.#parts.random() / 2))),
+        nextAtMs: BigInt(Math.floor(tx.nowMs + pauseMs)),
       });
     });
   }
@@ -320,6 +370,12 @@ export class VcsWorker {
 
 function connectionOf({ place: { name } }: StoredTask): string {
   return name.slice(0, name.indexOf("."));
+}
+
+/** What of a connection is done first: its branch, pull requests, and the look at all of it. */
+function rankOf({ task }: StoredTask): number {
+  if (task.check) return 2;
+  return task.pullRequest === "" ? 0 : 1;
 }
 
 function awaitMs({ createdAtMs }: VcsTask, nowMs: number): number {

@@ -2161,6 +2161,8 @@ export type VcsKind = "generic" | "gitea" | "github";
 export interface VcsTask {
   /** absent for the branch of the connection */
   readonly pull_request?: string | undefined;
+  /** it looks for what no delivery reported; listed while it fails, and true or absent */
+  readonly check?: boolean | undefined;
   /** failures in a row */
   readonly attempts: number;
   readonly problem?: string | undefined;

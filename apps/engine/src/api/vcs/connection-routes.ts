@@ -9,6 +9,7 @@ import { SERVER_KINDS } from "../../domain/server-kinds.ts";
 import { requireRoom } from "../../queue/require-room.ts";
 import { transact } from "../../queue/transaction.ts";
 import { askFor } from "../../vcs/ask-for.ts";
+import { addCheck } from "../../vcs/connection-checks.ts";
 import { kindOf, STORED_KINDS } from "../../vcs/connection-kind.ts";
 import {
   branchPlace,
@@ -139,6 +140,7 @@ export function connectionRoutes(fastify: FastifyInstance, parts: ApiParts): voi
         tx.create(KIND, connectionPlace(reference), connection);
         // The first look remembers what is on the branch, so that what comes later is new.
         await askFor(tx, reference, connection);
+        await addCheck(tx, reference, connection, tx.nowMs);
         return { message: connection, generation: tx.generation };
       });
       const location = `/api/v1/projects/${reference.project}/vcs-connections/${name}`;
@@ -249,7 +251,9 @@ export function connectionRoutes(fastify: FastifyInstance, parts: ApiParts): voi
     const { type } = SERVER_KINDS.vcsTask;
     const { tenancy, name } = keyedPlace(reference, connection, "");
     const found = await storage.list("strong", type, tenancy, name);
-    return found.map((one) => taskViewOf(decodeRecord(SERVER_KINDS.vcsTask, one)));
+    const tasks = found.map((one) => decodeRecord(SERVER_KINDS.vcsTask, one));
+    // What looks for lost deliveries is always there; it is shown where it fails.
+    return tasks.filter(({ check, attempts }) => !check || attempts > 0).map(taskViewOf);
   };
 
   fastify.get<InConnection>(

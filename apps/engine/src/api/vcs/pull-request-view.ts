@@ -81,6 +81,12 @@ export const TaskView = Type.Object(
     pull_request: Type.Optional(
       Type.String({ description: "absent for the branch of the connection" }),
     ),
+    check: Type.Optional(
+      Type.Boolean({
+        description:
+          "it looks for what no delivery reported; listed while it fails, and true or absent",
+      }),
+    ),
     attempts: Type.Integer({ description: "failures in a row" }),
     problem: Type.Optional(Type.String()),
     next_at: Type.String(),
@@ -91,8 +97,9 @@ export const TaskView = Type.Object(
 
 /** Work that is left to do. */
 export function taskViewOf(task: VcsTask): Static<typeof TaskView> {
-  const { pullRequest, problem, attempts } = task;
+  const { pullRequest, problem, attempts, check } = task;
   return {
+    ...(check && { check }),
     ...(pullRequest !== "" && { pull_request: pullRequest }),
     attempts,
     ...(problem !== "" && { problem }),

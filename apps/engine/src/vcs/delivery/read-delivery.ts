@@ -3,6 +3,7 @@ import { isJsonObject, readJsonObject } from "@stackwright/base/json";
 import type { VcsCommand } from "@stackwright/proto/stackwright";
 import { ServerError } from "../../domain/server-error.ts";
 import type { ConnectionKind } from "../connection-kind.ts";
+import { branchOf } from "../git/branch-name.ts";
 
 /** What a delivery concerns. How things are is asked of the Git server: deliveries come late, twice, and in any order. */
 export interface VcsEvent {
@@ -53,8 +54,8 @@ function genericEvent(body: Members, { branch, nowMs }: DeliveryContext): VcsEve
   if (!(ageMs <= MAX_AGE_MS && ageMs >= -MAX_AHEAD_MS)) {
     throw new ServerError("invalid_request", "the time of the delivery is too far from now");
   }
-  const [, name] = /^refs\/heads\/([A-Za-z0-9][A-Za-z0-9._/+@-]*)$/.exec(ref) ?? [];
-  if (name === undefined || name.includes("..")) return { event: "ignored" };
+  const name = branchOf(ref);
+  if (name === undefined) return { event: "ignored" };
   return { event: "push", concerns: name === branch ? "branch" : { pullRequest: name } };
 }
 

@@ -65,13 +65,32 @@ export class GitRepository {
     }
   }
 
+  /** Lists references that patterns match, such as `refs/heads/*`, with their commits. Nothing is fetched. */
+  async list(patterns: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const cwd = await this.#parent();
+    const pinned = await this.#options.pinned?.();
+    const { address } = this.#options;
+    const listed = await this.#git(["ls-remote", "--", address, ...patterns], { cwd, pinned });
+    const found = new Map<string, string>();
+    for (const line of listed.toString("utf8").split("\n")) {
+      const [commit = "", name = ""] = line.split("\t");
+      if (COMMIT.test(commit)) found.set(name, commit);
+    }
+    return found;
+  }
+
+  /** The folder of the copy's folder, made where there is none. */
+  async #parent(): Promise<string> {
+    const folder = dirname(this.#options.folder);
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    return folder;
+  }
+
   async #fetch(references: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const { folder, address, signal, maxBytes = 2 * 1024 ** 3 } = this.#options;
+    const cwd = await this.#parent();
     if (!existsSync(join(folder, "HEAD"))) {
-      await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
-      await this.#git(["init", "--quiet", "--bare", "--template=", folder], {
-        cwd: dirname(folder),
-      });
+      await this.#git(["init", "--quiet", "--bare", "--template=", folder], { cwd });
     }
     const pinned = await this.#options.pinned?.();
     const listed = await this.#git(["ls-remote", "--", address, ...references], { pinned });

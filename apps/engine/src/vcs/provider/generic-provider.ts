@@ -1,3 +1,4 @@
+import { branchOf } from "../git/branch-name.ts";
 import type { GitRepository } from "../git/git-repository.ts";
 import { outgoingSignature } from "../outgoing-signature.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
@@ -63,6 +64,15 @@ export function createGenericProvider(options: GenericOptions): VcsProvider {
         state: merged ? "merged" : "open",
         ...(merged && { mergeCommit: head }),
       };
+    },
+    listed: ["refs/heads/*"],
+    openPullRequests: async (_branch, references) => {
+      const heads = new Map<string, string>();
+      for (const [reference, commit] of references) {
+        const id = branchOf(reference);
+        if (id !== undefined && id !== branch) heads.set(id, commit);
+      }
+      return Promise.resolve({ heads, isComplete: true });
     },
     writeComment: async (id, { text, commentId }, signal) => {
       await send({ type: "comment", pull_request: id, text }, signal);

@@ -19,6 +19,13 @@ type Facts = Readonly<Record<string, unknown>>;
 /** Comments of a pull request that are searched for the marker, by pages. */
 const PAGE = 50;
 const MAX_PAGES = 40;
+/** Pages of open pull requests. */
+const MAX_OPEN_PAGES = 10;
+/** Open pull requests, those that changed last first. */
+const OPEN_PULLS = {
+  gitea: "state=open&sort=recentupdate",
+  github: "state=open&sort=updated&direction=desc",
+} as const;
 
 /** Gitea, Forgejo and GitHub: the calls that are used here have the same form in their APIs. */
 export function createHostedProvider({
@@ -64,9 +71,15 @@ export function createHostedProvider({
     if (status !== 404) return data;
     throw new VcsError(`${method} ${base}${path}: not found, or not visible with the token`, 404);
   };
-  const list = async (path: string, signal: AbortSignal, page: number): Promise<Facts[]> => {
+  const list = async (
+    path: string,
+    signal: AbortSignal,
+    page: number,
+    filter = "",
+  ): Promise<Facts[]> => {
     const limits = kind === "github" ? `per_page=${PAGE}` : `limit=${PAGE}`;
-    const data = await need("GET", `${path}?${limits}&page=${page}`, signal);
+    const more = filter === "" ? "" : `&${filter}`;
+    const data = await need("GET", `${path}?${limits}&page=${page}${more}`, signal);
     return Array.isArray(data) ? data.filter(isJsonObject) : [];
   };
 
@@ -88,6 +101,20 @@ export function createHostedProvider({
     pullRequest: async (id, signal) => {
       const { data } = await call("GET", `/pulls/${id}`, signal);
       return isJsonObject(data) ? factsOf(data, id) : undefined;
+    },
+    listed: [],
+    openPullRequests: async (branch, _references, signal) => {
+      const heads = new Map<string, string>();
+      for (let page = 1; page <= MAX_OPEN_PAGES; page += 1) {
+        const pulls = await list("/pulls", signal, page, OPEN_PULLS[kind]);
+        for (const pull of pulls) {
+          const { base, head } = factsOf(pull, "");
+          const id = idOf(pull["number"]);
+          if (base === branch && id !== "" && head !== "") heads.set(id, head);
+        }
+        if (pulls.length < PAGE) return { heads, isComplete: true };
+      }
+      return { heads, isComplete: false };
     },
     writeComment: async (id, { commentId, marker, text }, signal) => {
       const known = commentId === "" ? await findComment(id, marker, signal) : commentId;

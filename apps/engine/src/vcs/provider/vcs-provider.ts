@@ -26,10 +26,26 @@ export interface CommitStatus {
   readonly description: string;
 }
 
+/** The open pull requests that a Git server lists. */
+interface OpenPullRequests {
+  /** Their newest commits, by their ids. */
+  readonly heads: ReadonlyMap<string, string>;
+  /** Whether these are all of them: there is a bound. */
+  readonly isComplete: boolean;
+}
+
 /** The Git server of a connection. Every call has a deadline; a call that fails rejects with a {@link VcsError}. */
 export interface VcsProvider {
   /** Undefined where there is no such pull request. */
   pullRequest(id: string, signal: AbortSignal): Promise<PullRequestFacts | undefined>;
+  /** Patterns of the references of the repository that say what pull requests are open. */
+  readonly listed: readonly string[];
+  /** Those for a branch, by one request where there are few. `references`: those of the repository, with their commits. */
+  openPullRequests(
+    branch: string,
+    references: ReadonlyMap<string, string>,
+    signal: AbortSignal,
+  ): Promise<OpenPullRequests>;
   /**
    * Writes the comment of a pull request, or replaces it, and returns its id. Without an id the comment that begins with the marker is
    * searched for first: the answer to an earlier call may have been lost.

@@ -216,11 +216,13 @@ export {
 } from "./upstream.ts";
 export {
   VcsBranch,
+  VcsCheck,
   VcsCommand,
   VcsConnection,
   VcsConnection_Apply,
   VcsConnection_Kind,
   VcsDelivery,
+  VcsHead,
   VcsPullRequest,
   VcsPullRequest_State,
   VcsRun,

@@ -127,6 +127,8 @@ export interface VcsTask {
   createdAtMs: bigint;
   /** Spans of the deliveries that are not worked on yet, as W3C Trace Context writes them, the oldest first. */
   traceParents: string[];
+  /** It looks for what no delivery reported, again and again, and is for neither the branch nor a pull request. */
+  check: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -159,7 +161,29 @@ export interface VcsBranch {
    * The commit whose files the runs are of, where those of `commit` could not be read: what is new is new since then.
    * Empty where that was nothing.
    */
-  readCommit?: string | undefined;
+  readCommit?:
+    | string
+    | undefined;
+  /** What the Git server showed when it was looked for what no delivery reported. */
+  check: VcsCheck | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** The open pull requests of a repository, as its Git server showed them last. */
+export interface VcsCheck {
+  /** SHA-256 of the addresses and the branch that it is of. */
+  source: Uint8Array;
+  /** Pull requests with their newest commits. */
+  heads: VcsHead[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** The newest commit of a pull request. */
+export interface VcsHead {
+  /** Its number; the name of the branch for the kind generic. */
+  id: string;
+  /** The commit. */
+  commit: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -800,6 +824,7 @@ function createBaseVcsTask(): VcsTask {
     problem: "",
     createdAtMs: 0n,
     traceParents: [],
+    check: false,
   };
 }
 
@@ -840,6 +865,9 @@ export const VcsTask: MessageFns<VcsTask> = {
     }
     for (const v of message.traceParents) {
       writer.uint32(74).string(v!);
+    }
+    if (message.check !== false) {
+      writer.uint32(80).bool(message.check);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -937,6 +965,14 @@ export const VcsTask: MessageFns<VcsTask> = {
             message.traceParents.push(reader.string(true));
             continue;
           }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.check = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -980,6 +1016,7 @@ export const VcsTask: MessageFns<VcsTask> = {
       ? BigInt(object.createdAtMs)
       : 0n;
     message.traceParents = object.traceParents?.map((e) => e) || [];
+    message.check = object.check ?? false;
     return message;
   },
 };
@@ -1128,7 +1165,7 @@ export const VcsCommand: MessageFns<VcsCommand> = {
 };
 
 function createBaseVcsBranch(): VcsBranch {
-  return { commit: "", steps: [], updatedAtMs: 0n };
+  return { commit: "", steps: [], updatedAtMs: 0n, check: undefined };
 }
 
 export const VcsBranch: MessageFns<VcsBranch> = {
@@ -1147,6 +1184,9 @@ export const VcsBranch: MessageFns<VcsBranch> = {
     }
     if (message.readCommit !== undefined) {
       writer.uint32(34).string(message.readCommit);
+    }
+    if (message.check !== undefined) {
+      VcsCheck.encode(message.check, writer.uint32(42).fork()).join();
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1204,6 +1244,14 @@ export const VcsBranch: MessageFns<VcsBranch> = {
             message.readCommit = reader.string(true);
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.check = VcsCheck.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -1242,6 +1290,189 @@ export const VcsBranch: MessageFns<VcsBranch> = {
       ? BigInt(object.updatedAtMs)
       : 0n;
     message.readCommit = object.readCommit ?? undefined;
+    message.check = (object.check !== undefined && object.check !== null)
+      ? VcsCheck.fromPartial(object.check)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseVcsCheck(): VcsCheck {
+  return { source: emptyBytes, heads: [] };
+}
+
+export const VcsCheck: MessageFns<VcsCheck> = {
+  encode(message: VcsCheck, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.source.length !== 0) {
+      writer.uint32(10).bytes(message.source);
+    }
+    for (const v of message.heads) {
+      VcsHead.encode(v!, writer.uint32(18).fork()).join();
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): VcsCheck {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseVcsCheck();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.source = reader.bytes();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.heads.push(VcsHead.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<VcsCheck>): VcsCheck {
+    return VcsCheck.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<VcsCheck>): VcsCheck {
+    const message = createBaseVcsCheck();
+    message.source = object.source ?? emptyBytes;
+    message.heads = object.heads?.map((e) => VcsHead.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseVcsHead(): VcsHead {
+  return { id: "", commit: "" };
+}
+
+export const VcsHead: MessageFns<VcsHead> = {
+  encode(message: VcsHead, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.commit !== "") {
+      writer.uint32(18).string(message.commit);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): VcsHead {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseVcsHead();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.commit = reader.string(true);
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<VcsHead>): VcsHead {
+    return VcsHead.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<VcsHead>): VcsHead {
+    const message = createBaseVcsHead();
+    message.id = object.id ?? "";
+    message.commit = object.commit ?? "";
     return message;
   },
 };
