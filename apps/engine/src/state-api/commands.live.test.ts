@@ -175,6 +175,29 @@ describe.each(COMMANDS)("the command %s", (_name, command) => {
     expect(await ok("apply", "-auto-approve")).toContain("1 added");
   });
 
+  it("whose lock is broken in the midst of an apply keeps its state in a file, which is pushed later", {
+    timeout: 180_000,
+  }, async () => {
+    const { directory, address, first, start: begin, write, ok, versions } = await start();
+    await write(config("slow", SLOW));
+    await ok("init");
+    const slow = begin("apply", "-auto-approve");
+    await until(() => existsSync(join(directory, "started")));
+    const other = await rootAt(command, address, first.token);
+    await other.write(config("fast"));
+    await other.ok("init");
+    const [, id = ""] = /ID: +(\S+)/.exec((await other.exec("plan")).text) ?? [];
+    await other.ok("force-unlock", "-force", id);
+    await writeFile(join(directory, "continue"), "");
+    const { code, text } = await slow.ended;
+    expect([code, text]).toEqual([1, expect.stringContaining("errored.tfstate")]);
+    // Nothing was stored under a lock that another one has broken.
+    expect(await versions()).toEqual([]);
+    await ok("state", "push", join(directory, "errored.tfstate"));
+    expect(await ok("plan")).toContain("No changes");
+    expect((await versions()).map(({ version }) => version)).toEqual([1]);
+  });
+
   it("takes its local state to the server, and back", { timeout: 180_000 }, async () => {
     const { directory, write, ok } = await start();
     await write(config("local"), false);
