@@ -12,6 +12,7 @@ import type { FileIndex } from "../index/file-index.ts";
 import type { Span } from "../index/symbol.ts";
 import { bodyShape } from "../schema/body-shape.ts";
 import { appended } from "./appended.ts";
+import { countConversions } from "./count-to-for-each.ts";
 import { type FeatureContext, shapeContext } from "./feature-context.ts";
 import { extractions, inlining } from "./refactorings.ts";
 
@@ -40,6 +41,9 @@ export function codeActions(
   }
   if (wanted(CodeActionKind.RefactorInline)) {
     found.push(...inlining(context.workspace, path, selected.start));
+  }
+  if (wanted(CodeActionKind.RefactorRewrite)) {
+    found.push(...countConversions(context.workspace, path, selected.start));
   }
   // Formatting is for those who ask for it; as a suggestion it is noise.
   if (only !== undefined && wanted(FORMAT_ALL)) found.push(...formatAll(context, path));

@@ -86,7 +86,13 @@ const CAPABILITIES: InitializeResult["capabilities"] = {
   selectionRangeProvider: true,
   signatureHelpProvider: { triggerCharacters: ["(", ","] },
   codeActionProvider: {
-    codeActionKinds: ["quickfix", "refactor.extract", "refactor.inline", FORMAT_ALL],
+    codeActionKinds: [
+      "quickfix",
+      "refactor.extract",
+      "refactor.inline",
+      "refactor.rewrite",
+      FORMAT_ALL,
+    ],
   },
   semanticTokensProvider: { legend: LEGEND, full: { delta: true }, range: true },
   callHierarchyProvider: true,
