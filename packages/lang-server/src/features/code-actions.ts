@@ -15,6 +15,7 @@ import { appended } from "./appended.ts";
 import { countConversions } from "./count-to-for-each.ts";
 import { type FeatureContext, shapeContext } from "./feature-context.ts";
 import { extractions, inlining } from "./refactorings.ts";
+import { stateBlocks } from "./state-blocks.ts";
 
 /** The action by which editors format on save; the same name as that of other servers. */
 export const FORMAT_ALL = "source.formatAll.terraform";
@@ -44,6 +45,7 @@ export function codeActions(
   }
   if (wanted(CodeActionKind.RefactorRewrite)) {
     found.push(...countConversions(context.workspace, path, selected.start));
+    found.push(...stateBlocks(context.workspace, path, selected.start));
   }
   // Formatting is for those who ask for it; as a suggestion it is noise.
   if (only !== undefined && wanted(FORMAT_ALL)) found.push(...formatAll(context, path));

@@ -29,7 +29,11 @@ function valueOf(text: string, root: "count" | "each", step: string, key: Value)
 }
 
 const rewrites = async (texts: Readonly<Record<string, string>>) =>
-  offeredActions(texts, "refactor.rewrite");
+  Object.fromEntries(
+    Object.entries(await offeredActions(texts, "refactor.rewrite")).filter(([title]) =>
+      title.startsWith("Convert count"),
+    ),
+  );
 
 describe("count to for_each", () => {
   it("names the instances of a constant number, and says where each object went", async () => {

@@ -16,6 +16,7 @@ import { uriOf } from "../document/locate.ts";
 import type { FileIndex } from "../index/file-index.ts";
 import { type ModuleSymbol, shortName, symbolText } from "../index/symbol.ts";
 import type { PlacedOccurrence, Workspace } from "../index/workspace.ts";
+import { behind } from "./behind.ts";
 import { formattedEdits, type SpanEdit } from "./formatted-edits.ts";
 import { argumentOf, declaredObject, topBlockAt } from "./top-block.ts";
 import { isNamedUnread } from "./unread-names.ts";
@@ -53,8 +54,7 @@ export function countConversions(workspace: Workspace, path: string, offset: num
   const lines = itemLines(index.file, block);
   if (own === undefined || lines === undefined) return [];
   const moves = movedBlocks(symbol, instances);
-  const newline = index.file.source.text[lines.end - 1] === "\n" ? "" : "\n";
-  if (moves !== "") own.push({ start: lines.end, end: lines.end, newText: `${newline}${moves}` });
+  if (moves !== "") own.push(behind(index.file.source.text, lines, moves));
   const edits = new Map<string, readonly SpanEdit[]>([[path, own]]);
   for (const use of workspace.occurrences(folder, symbol)) {
     if (use.declares) continue;
@@ -80,9 +80,9 @@ function movedBlocks(symbol: ModuleSymbol, { keys }: Instances): string {
   return keys
     .map(
       (key, at) =>
-        `\nmoved {\n  from = ${address}[${at}]\n  to   = ${address}["${quoteLiteral(key)}"]\n}\n`,
+        `moved {\n  from = ${address}[${at}]\n  to   = ${address}["${quoteLiteral(key)}"]\n}\n`,
     )
-    .join("");
+    .join("\n");
 }
 
 function instancesOf(

@@ -21,11 +21,11 @@ export function topBlockAt(
   const index = workspace.index(path);
   if (fileRole(path) !== "configuration" || index === undefined) return undefined;
   if (hasErrors(index.file.diagnostics)) return undefined;
-  const { blocks, header, attribute } = findPlace(index.file, offset);
-  const [block] = blocks;
-  if (block === undefined) return header === undefined ? undefined : { index, block: header.block };
-  if (blocks.length > 1 || attribute === undefined) return undefined;
-  return { index, block, attribute };
+  const block = index.file.body.items.find(({ start, end }) => start <= offset && offset <= end);
+  if (block?.kind !== "block") return undefined;
+  if (offset <= block.body.start) return { index, block };
+  const { blocks, attribute } = findPlace(index.file, offset);
+  return blocks.length > 1 || attribute === undefined ? undefined : { index, block, attribute };
 }
 
 /** What a resource, a data source or a module call declares. */

@@ -37,6 +37,7 @@ import {
   SemanticTokensRangeRequest,
   SemanticTokensRequest,
   SignatureHelpRequest,
+  type WorkspaceEdit,
   WorkspaceSymbolRequest,
 } from "vscode-languageserver-protocol/node";
 import { Lines, pathOf } from "../document/locate.ts";
@@ -62,6 +63,7 @@ import { valueHints } from "../features/value-hints.ts";
 import { fileRole, type Workspace } from "../index/workspace.ts";
 import { CommandRefused, runCommand } from "./commands.ts";
 import type { FolderChecks } from "./folder-checks.ts";
+import { type EditAbilities, editForClient } from "./versioned-edit.ts";
 
 /** Where a server is in its life. */
 export type ServerState = "new" | "running" | "shut down";
@@ -74,6 +76,7 @@ export interface ClientWishes {
   readonly commandPrefix: string;
   /** Whether hints say what names stand for. */
   readonly valueHints: boolean;
+  readonly edits: EditAbilities;
 }
 
 /** What requests are answered from. */
@@ -85,6 +88,8 @@ interface FeatureWorld {
   readonly validate: (folder: string) => void;
   /** What the client asked for when it began. */
   readonly asked: () => ClientWishes;
+  /** The version of an open document. */
+  readonly version: (uri: string) => number | undefined;
   /** What a plan of a folder would do, as far as it is known. */
   readonly planned: (folder: string) => readonly PlannedChange[];
   /** The folders that are open, absolute. */
@@ -163,7 +168,10 @@ class FeatureRequests {
     );
     this.#of(CodeActionRequest.type, ({ path, lines }, { range, context: asked }) => {
       const selected = { start: lines.offset(range.start), end: lines.offset(range.end) };
-      return codeActions(context(), path, selected, asked.diagnostics, asked.only);
+      return codeActions(context(), path, selected, asked.diagnostics, asked.only).map(
+        ({ edit, ...action }) =>
+          edit === undefined ? action : { ...action, edit: this.#edit(edit) },
+      );
     });
   }
 
@@ -207,7 +215,7 @@ class FeatureRequests {
       prepareRename(workspace, path, offset),
     );
     this.#at(RenameRequest.type, ({ path }, offset, { newName }) =>
-      rename(workspace, roots(), path, offset, newName),
+      this.#edit(rename(workspace, roots(), path, offset, newName)),
     );
     this.#calls();
     this.#of(CodeLensRequest.type, ({ path }, { textDocument }) =>
@@ -272,6 +280,11 @@ class FeatureRequests {
       const within = { start: lines.offset(range.start), end: lines.offset(range.end) };
       return this.#indexed(path, (index) => ({ data: semanticTokens(index, within) }));
     });
+  }
+
+  #edit(edit: WorkspaceEdit): WorkspaceEdit {
+    const { asked, version } = this.#world;
+    return editForClient(edit, asked().edits, version);
   }
 
   #asked(uri: string): Asked | undefined {

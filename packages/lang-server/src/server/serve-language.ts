@@ -35,6 +35,7 @@ import { FramedInput } from "./framed-input.ts";
 import type { LanguageHost } from "./language-host.ts";
 import { PlannedChanges } from "./planned-changes.ts";
 import { ProviderTrust, type TrustDecision } from "./provider-trust.ts";
+import { editAbilities } from "./versioned-edit.ts";
 
 /** How a client is served. */
 export interface LanguageServerOptions {
@@ -115,6 +116,7 @@ function wishesOf({ capabilities, initializationOptions }: InitializeParams): Cl
     ...(typeof showReferences === "string" && showReferences !== "" && { showReferences }),
     commandPrefix: typeof prefix === "string" ? prefix : "",
     valueHints: options?.valueHints === true,
+    edits: editAbilities(capabilities),
   };
 }
 
@@ -132,7 +134,11 @@ class Server implements LanguageServer {
   /** Whether the client asked for what a plan would do. */
   #plans = false;
   #refreshesHints = false;
-  #wishes: ClientWishes = { commandPrefix: "", valueHints: false };
+  #wishes: ClientWishes = {
+    commandPrefix: "",
+    valueHints: false,
+    edits: { versions: false, creates: false },
+  };
   readonly #roots = new Set<string>();
   #resolve: (code: 0 | 1) => void = () => undefined;
   #state: ServerState = "new";
@@ -195,6 +201,7 @@ class Server implements LanguageServer {
       checks: this.#checks,
       validate: (folder) => this.#checks.saved(join(folder, "main.tf"), true),
       asked: () => this.#wishes,
+      version: (uri) => this.#documents.get(uri)?.version,
       planned: (folder) => this.#planned.of(folder),
       roots: () => [...this.#roots],
       state: () => this.#state,
