@@ -15,6 +15,7 @@ import { appended } from "./appended.ts";
 import { countConversions } from "./count-to-for-each.ts";
 import { type FeatureContext, shapeContext } from "./feature-context.ts";
 import { extractions, inlining } from "./refactorings.ts";
+import { fileSplits } from "./split-file.ts";
 import { stateBlocks } from "./state-blocks.ts";
 
 /** The action by which editors format on save; the same name as that of other servers. */
@@ -47,6 +48,7 @@ export function codeActions(
     found.push(...countConversions(context.workspace, path, selected.start));
     found.push(...stateBlocks(context.workspace, path, selected.start));
   }
+  if (wanted(CodeActionKind.RefactorMove)) found.push(...fileSplits(context, path, selected));
   // Formatting is for those who ask for it; as a suggestion it is noise.
   if (only !== undefined && wanted(FORMAT_ALL)) found.push(...formatAll(context, path));
   return found;

@@ -8,6 +8,8 @@ export interface FeatureContext {
   readonly workspace: Workspace;
   /** The schemas that are known so far, of all modules of the workspace. */
   readonly schemas: SchemasBySource;
+  /** Whether the client makes files as a part of an edit. @default false */
+  readonly createsFiles?: boolean;
 }
 
 /** What the module of a file tells about the names in it. */

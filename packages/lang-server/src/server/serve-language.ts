@@ -91,6 +91,7 @@ const CAPABILITIES: InitializeResult["capabilities"] = {
       "quickfix",
       "refactor.extract",
       "refactor.inline",
+      "refactor.move",
       "refactor.rewrite",
       FORMAT_ALL,
     ],
@@ -213,7 +214,8 @@ class Server implements LanguageServer {
   }
 
   get #context(): FeatureContext {
-    return { workspace: this.#workspace, schemas: this.#schemas };
+    const createsFiles = this.#wishes.edits.creates;
+    return { workspace: this.#workspace, schemas: this.#schemas, createsFiles };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
