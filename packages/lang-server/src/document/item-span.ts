@@ -1,5 +1,6 @@
 import { type SyntaxFile, TokenKind } from "@stackwright/lang";
 import type { Span } from "../index/symbol.ts";
+import { tokenAt } from "./token-at.ts";
 
 /**
  * The lines of a block or an argument with what is said about it: the comments right above it, and one behind it on its last line.
@@ -32,16 +33,4 @@ export function itemLines({ tokens, source }: SyntaxFile, item: Span): Span | un
     if (kind === TokenKind.Newline) return { start: begin, end };
     if (kind !== TokenKind.Comment) return undefined;
   }
-}
-
-/** The first token that begins at an offset or behind it. */
-function tokenAt(tokens: SyntaxFile["tokens"], offset: number): number {
-  let low = 0;
-  let high = tokens.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (tokens.start(middle) < offset) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

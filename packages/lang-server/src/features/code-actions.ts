@@ -15,6 +15,7 @@ import { appended } from "./appended.ts";
 import { countConversions } from "./count-to-for-each.ts";
 import { type FeatureContext, shapeContext } from "./feature-context.ts";
 import { extractions, inlining } from "./refactorings.ts";
+import { keySorting } from "./sort-keys.ts";
 import { fileSplits } from "./split-file.ts";
 import { stateBlocks } from "./state-blocks.ts";
 
@@ -47,6 +48,8 @@ export function codeActions(
   if (wanted(CodeActionKind.RefactorRewrite)) {
     found.push(...countConversions(context.workspace, path, selected.start));
     found.push(...stateBlocks(context.workspace, path, selected.start));
+    const index = context.workspace.index(path);
+    if (index !== undefined) found.push(...keySorting(index, path, selected.start));
   }
   if (wanted(CodeActionKind.RefactorMove)) found.push(...fileSplits(context, path, selected));
   // Formatting is for those who ask for it; as a suggestion it is noise.
