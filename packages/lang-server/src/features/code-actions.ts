@@ -18,6 +18,7 @@ import { extractions, inlining } from "./refactorings.ts";
 import { keySorting } from "./sort-keys.ts";
 import { fileSplits } from "./split-file.ts";
 import { stateBlocks } from "./state-blocks.ts";
+import { versionUpdates } from "./version-update.ts";
 
 /** The action by which editors format on save; the same name as that of other servers. */
 export const FORMAT_ALL = "source.formatAll.terraform";
@@ -48,6 +49,7 @@ export function codeActions(
   if (wanted(CodeActionKind.RefactorRewrite)) {
     found.push(...countConversions(context.workspace, path, selected.start));
     found.push(...stateBlocks(context.workspace, path, selected.start));
+    found.push(...versionUpdates(context.workspace, path, selected.start));
     const index = context.workspace.index(path);
     if (index !== undefined) found.push(...keySorting(index, path, selected.start));
   }

@@ -1,9 +1,8 @@
-import { join } from "node:path";
 import { type BodyItem, type Expression, parseModuleSource } from "@stackwright/lang";
-import { LOCK_FILE_NAME, type ProviderLock, parseLockFile } from "@stackwright/provider-source";
 import { uriOf } from "../document/locate.ts";
 import type { Workspace } from "../index/workspace.ts";
 import { sourceOfProvider } from "../schema/body-shape.ts";
+import { locksOf } from "./provider-locks.ts";
 
 /** Of the answers below, as clients of other servers of the language expect them. */
 const FORMAT = 0;
@@ -125,16 +124,6 @@ function settingsOf(workspace: Workspace, folder: string) {
         : [],
     ),
   );
-}
-
-/** Without a lock file, or with one that cannot be read, there are none. */
-function locksOf(workspace: Workspace, folder: string): readonly ProviderLock[] {
-  try {
-    const { locks } = parseLockFile(workspace.text(join(folder, LOCK_FILE_NAME)) ?? "");
-    return [...locks.providers.values()];
-  } catch {
-    return [];
-  }
 }
 
 function argumentText(items: readonly BodyItem[], name: string): string | undefined {
