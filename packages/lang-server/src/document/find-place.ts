@@ -12,7 +12,7 @@ export interface Place {
 }
 
 /** Finds where an offset is, as far as the file was understood. */
-export function findPlace(file: SyntaxFile, offset: number): Place {
+export function findPlace(file: Pick<SyntaxFile, "body" | "source">, offset: number): Place {
   const blocks: Block[] = [];
   let body: Body = file.body;
   for (;;) {
@@ -31,12 +31,15 @@ export function findPlace(file: SyntaxFile, offset: number): Place {
   }
 }
 
-/** The expressions at an offset, the outermost first. */
+/** The expressions at an offset of the file, the outermost first; what text in JSON holds among them. */
 export function expressionsAt(expression: Expression, offset: number): Expression[] {
   const found: Expression[] = [];
   let candidates: readonly Expression[] = [expression];
   for (;;) {
-    const at = candidates.find(({ start, end }) => start <= offset && offset <= end);
+    const at = candidates.find(
+      ({ source, start, end }) =>
+        source.fileOffset(start) <= offset && offset <= source.fileOffset(end),
+    );
     if (at === undefined) return found;
     found.push(at);
     candidates = [...childExpressions(at)];

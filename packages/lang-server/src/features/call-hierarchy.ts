@@ -8,7 +8,7 @@ import {
 import { findPlace } from "../document/find-place.ts";
 import { Lines, uriOf } from "../document/locate.ts";
 import type { Span } from "../index/symbol.ts";
-import { fileRole, type Workspace } from "../index/workspace.ts";
+import { fileKind, type Workspace } from "../index/workspace.ts";
 
 // Modules call modules. The places of a call are in the file of its caller, and a module has many files: an item stands for a module and one of
 // its files, and calls of the others are those of other items of the same module.
@@ -27,9 +27,9 @@ export function prepareCalls(
   offset: number,
 ): readonly CallHierarchyItem[] {
   const { workspace } = world;
-  const index = workspace.index(path);
-  if (index === undefined) return [];
-  const { blocks, header } = findPlace(index.file, offset);
+  const names = workspace.names(path);
+  if (names === undefined) return [];
+  const { blocks, header } = findPlace(names, offset);
   const block = blocks[0] ?? header?.block;
   const name = block?.type === "module" ? block.labels[0]?.value : undefined;
   const called = name === undefined ? undefined : workspace.calledFolder(dirname(path), name);
@@ -68,9 +68,9 @@ interface ModuleCall {
 }
 
 function callsIn(workspace: Workspace, path: string): readonly ModuleCall[] {
-  const index = workspace.index(path);
-  if (index === undefined) return [];
-  return index.file.body.items.flatMap((item) => {
+  const names = fileKind(path)?.role === "configuration" ? workspace.names(path) : undefined;
+  if (names === undefined) return [];
+  return names.body.items.flatMap((item) => {
     if (item.kind !== "block" || item.type !== "module") return [];
     const [label] = item.labels;
     const called = label && workspace.calledFolder(dirname(path), label.value);
@@ -80,7 +80,7 @@ function callsIn(workspace: Workspace, path: string): readonly ModuleCall[] {
 }
 
 function filesOf(workspace: Workspace, folder: string): readonly string[] {
-  return workspace.filesOf(folder).filter((path) => fileRole(path) === "configuration");
+  return workspace.namedFilesOf(folder).filter((path) => fileKind(path)?.role === "configuration");
 }
 
 /** The files of a module that call others, or else its first one. */

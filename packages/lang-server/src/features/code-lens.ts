@@ -4,10 +4,10 @@ import type { Workspace } from "../index/workspace.ts";
 
 /** Where the references of what a file declares can be shown: how many there are is found out by {@link countReferences}. */
 export function codeLenses(workspace: Workspace, path: string, uri: string): CodeLens[] {
-  const index = workspace.index(path);
-  if (index === undefined) return [];
-  const lines = new Lines(index.file.source.text);
-  return index.declarations.map(({ span }) => {
+  const names = workspace.names(path);
+  if (names === undefined) return [];
+  const lines = new Lines(names.source.text);
+  return names.declarations.map(({ span }) => {
     const range = lines.range(span);
     return { range, data: { uri, position: range.start } };
   });

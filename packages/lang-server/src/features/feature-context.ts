@@ -1,4 +1,5 @@
 import { dirname } from "node:path";
+import { textOf } from "../index/text-of.ts";
 import type { Workspace } from "../index/workspace.ts";
 import type { ArgumentShape, ShapeContext } from "../schema/body-shape.ts";
 import type { SchemasBySource } from "../schema/provider-schemas.ts";
@@ -31,19 +32,19 @@ export function moduleInputs(
   folder: string,
 ): ReadonlyMap<string, ArgumentShape> {
   const found = new Map<string, ArgumentShape>();
-  for (const [, { file }] of workspace.module(folder)) {
-    for (const block of file.body.items) {
+  for (const [, { body }] of workspace.namesOf(folder)) {
+    for (const block of body.items) {
       const name = block.kind === "block" ? block.labels[0]?.value : undefined;
       if (block.kind !== "block" || block.type !== "variable" || name === undefined) continue;
       const texts = new Map<string, string>();
       let description = "";
       for (const item of block.body.items) {
         if (item.kind !== "attribute") continue;
-        const { start, end } = item.expression;
-        texts.set(item.name, file.source.text.slice(start, end));
-        if (item.name === "description" && item.expression.kind === "string") {
-          description = item.expression.value;
-        }
+        const { expression } = item;
+        const { start, end } = expression;
+        // A type in JSON syntax has been read as it is in native syntax, and has a text of its own.
+        texts.set(item.name, expression.source.text.slice(start, end));
+        if (item.name === "description") description = textOf(expression) ?? "";
       }
       found.set(name, {
         description,

@@ -1,7 +1,8 @@
 import { dirname } from "node:path";
-import { functionSignature, STANDARD_FUNCTIONS } from "@stackwright/lang";
+import { type FunctionCall, functionSignature, STANDARD_FUNCTIONS } from "@stackwright/lang";
 import { expressionsAt, findPlace } from "../document/find-place.ts";
 import { type Span, symbolText } from "../index/symbol.ts";
+import { fileKind } from "../index/workspace.ts";
 import { bodyShape, providerBody } from "../schema/body-shape.ts";
 import { type FeatureContext, moduleInputs, shapeContext } from "./feature-context.ts";
 
@@ -20,9 +21,9 @@ export function hover(
   path: string,
   offset: number,
 ): HoverText | undefined {
-  const index = context.workspace.index(path);
-  if (index === undefined) return undefined;
-  const place = findPlace(index.file, offset);
+  const names = context.workspace.names(path);
+  if (names === undefined) return undefined;
+  const place = findPlace(names, offset);
   const shapes = shapeContext(context, path);
   const { attribute, header, blocks } = place;
   if (header !== undefined && header.label === -1) {
@@ -56,14 +57,19 @@ export function hover(
   }
   if (attribute !== undefined) {
     for (const expression of expressionsAt(attribute.expression, offset).toReversed()) {
-      if (expression.kind !== "call" || offset > expression.nameEnd) continue;
+      if (expression.kind !== "call" || offset > nameEndOf(expression)) continue;
       const found = STANDARD_FUNCTIONS.find(({ name }) => name === expression.name);
       if (found === undefined) continue;
+      const { source, start } = expression;
       const text = `\`\`\`hcl\n${functionSignature(found)}\n\`\`\`\n\n${found.description}`;
-      return { text, span: { start: expression.start, end: expression.nameEnd } };
+      return { text, span: { start: source.fileOffset(start), end: nameEndOf(expression) } };
     }
   }
   return symbolHover(context, path, offset);
+}
+
+function nameEndOf({ source, nameEnd }: FunctionCall): number {
+  return source.fileOffset(nameEnd);
 }
 
 function symbolHover(context: FeatureContext, path: string, offset: number): HoverText | undefined {
@@ -84,8 +90,9 @@ function symbolHover(context: FeatureContext, path: string, offset: number): Hov
     input === undefined || input.description === "" ? "" : `\n\n${input.description}`;
   const where = dirname(path) === found.folder ? "" : `\n\nof the module in \`${found.folder}\``;
   const title = `**${symbolText(found.symbol)}**`;
+  const language = fileKind(declaration.path)?.isJson === true ? "json" : "hcl";
   return {
-    text: `${title}${described}\n\n\`\`\`hcl\n${shown}\n\`\`\`${where}`,
+    text: `${title}${described}\n\n\`\`\`${language}\n${shown}\n\`\`\`${where}`,
     span: found.span,
   };
 }

@@ -1,5 +1,6 @@
 import { type BodyItem, type Expression, parseModuleSource } from "@stackwright/lang";
 import { uriOf } from "../document/locate.ts";
+import { textOf } from "../index/text-of.ts";
 import type { Workspace } from "../index/workspace.ts";
 import { sourceOfProvider } from "../schema/body-shape.ts";
 import { locksOf } from "./provider-locks.ts";
@@ -78,8 +79,8 @@ function callsOf(
   folder: string,
   { around, room }: CallsWithin,
 ): readonly ModuleCall[] {
-  return [...workspace.module(folder)].flatMap(([, { file }]) =>
-    file.body.items.flatMap((block) => {
+  return [...workspace.namesOf(folder)].flatMap(([, { body }]) =>
+    body.items.flatMap((block) => {
       if (block.kind !== "block" || block.type !== "module") return [];
       const name = block.labels[0]?.value;
       const source = argumentText(block.body.items, "source");
@@ -115,8 +116,8 @@ function sourceType(source: string): ModuleCall["source_type"] {
 
 /** The bodies of `required_providers` of a module. */
 function settingsOf(workspace: Workspace, folder: string) {
-  return [...workspace.module(folder)].flatMap(([, { file }]) =>
-    file.body.items.flatMap((block) =>
+  return [...workspace.namesOf(folder)].flatMap(([, { body }]) =>
+    body.items.flatMap((block) =>
       block.kind === "block" && block.type === "terraform"
         ? block.body.items.flatMap((item) =>
             item.kind === "block" && item.type === "required_providers" ? [item.body] : [],
@@ -135,10 +136,8 @@ function argumentText(items: readonly BodyItem[], name: string): string | undefi
 
 function memberOf(expression: Expression, name: string): string | undefined {
   if (expression.kind !== "object") return undefined;
-  const found = expression.items.find(({ key }) => key.literal === name);
+  const found = expression.items.find(
+    ({ key }) => (key.literal ?? textOf(key.expression)) === name,
+  );
   return found && textOf(found.value);
-}
-
-function textOf(expression: Expression): string | undefined {
-  return expression.kind === "string" ? expression.value : undefined;
 }

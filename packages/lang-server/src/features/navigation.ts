@@ -3,6 +3,7 @@ import { parseModuleSource } from "@stackwright/lang";
 import type { DocumentHighlight, DocumentLink, Location } from "vscode-languageserver-protocol";
 import { DocumentHighlightKind } from "vscode-languageserver-protocol";
 import { Lines, locationOf, uriOf } from "../document/locate.ts";
+import { textOf } from "../index/text-of.ts";
 import type { Workspace } from "../index/workspace.ts";
 
 /** Where the symbol at an offset is declared. */
@@ -38,29 +39,26 @@ export function highlights(
   const found = workspace.occurrenceAt(path, offset);
   if (found === undefined) return [];
   const lines = new Lines(workspace.text(path) ?? "");
-  return workspace
-    .occurrences(found.folder, found.symbol)
-    .filter((each) => each.path === path)
-    .map(({ span, declares }) => ({
-      range: lines.range(span),
-      kind: declares ? DocumentHighlightKind.Write : DocumentHighlightKind.Read,
-    }));
+  return workspace.occurrencesIn(path, found.folder, found.symbol).map(({ span, declares }) => ({
+    range: lines.range(span),
+    kind: declares ? DocumentHighlightKind.Write : DocumentHighlightKind.Read,
+  }));
 }
 
 /** The folders of the local modules that a file calls, at the text of their sources. */
 export function documentLinks(workspace: Workspace, path: string, folder: string): DocumentLink[] {
-  const index = workspace.index(path);
-  if (index === undefined) return [];
-  const lines = new Lines(index.file.source.text);
+  const names = workspace.names(path);
+  if (names === undefined) return [];
+  const lines = new Lines(names.source.text);
   const links: DocumentLink[] = [];
-  for (const block of index.file.body.items) {
+  for (const block of names.body.items) {
     if (block.kind !== "block" || block.type !== "module") continue;
     for (const item of block.body.items) {
       if (item.kind !== "attribute" || item.name !== "source") continue;
       const { expression } = item;
-      if (expression.kind !== "string") continue;
-      const target = localFolder(expression.value, folder);
-      const first = target === undefined ? undefined : workspace.filesOf(target)[0];
+      const source = textOf(expression);
+      const target = source === undefined ? undefined : localFolder(source, folder);
+      const first = target === undefined ? undefined : workspace.namedFilesOf(target)[0];
       if (first === undefined) continue;
       const span = { start: expression.start + 1, end: expression.end - 1 };
       links.push({ range: lines.range(span), target: uriOf(first) });

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import type { FileNames } from "../index/file-index.ts";
 import { Workspace } from "../index/workspace.ts";
 import { EDIT_PIECES } from "../testing/edit-pieces.ts";
 import { incomingCalls, outgoingCalls, prepareCalls } from "./call-hierarchy.ts";
@@ -56,8 +57,55 @@ output "o" {
   value = module.net["a"].id != null ? lab_server.a["x"].name : max(1, 2, [1, 2]...)
 }
 `;
+const JSON_TEXT = `{
+  "//": "local.all",
+  "terraform": { "required_providers": { "lab": { "source": "hashicorp/lab" } } },
+  "variable": { "size": { "type": "object({ a = string })", "default": { "a": "x" } } },
+  "locals": { "all": ["\${[for k, v in { a = 1 } : \\"\${k}-\\u00e9\\" if v > 1]}"], "\\u0064oc": "\\ud83d\\ude00\\t\${local.all}" },
+  "provider": { "lab": [{}, { "alias": "west" }] },
+  "resource": {
+    "lab_server": {
+      "a": {
+        "for_each": "\${toset(local.all)}",
+        "provider": "lab.west",
+        "dynamic": { "disk": { "for_each": "\${var.size}", "content": { "gigabytes": "\${disk.value}" } } },
+        "lifecycle": { "ignore_changes": ["name"] }
+      }
+    }
+  },
+  "module": { "net": [{ "source": "./net", "providers": { "lab": "lab.west" } }] },
+  "moved": { "from": "lab_server.b", "to": "lab_server.a" },
+  "output": { "o": { "value": "\${module.net[\\"a\\"].id != null ? lab_server.a.name : local.doc}", "depends_on": ["lab_server.a"] } }
+}
+`;
+const TEST_TEXT = `variables {
+  size = 1
+}
+override_module {
+  target  = module.net["a"].module.b
+  outputs = { id = 2, "other" = 3 }
+}
+run "one" {
+  module {
+    source = "./net"
+  }
+  variables {
+    size = var.size
+  }
+}
+run "two" {
+  plan_options {
+    target = [module.net.lab_server.a]
+  }
+  assert {
+    condition     = run.one.id == output.o && module.net.id == local.all
+    error_message = "is \${run.one.id}"
+  }
+  expect_failures = [var.size, output.o]
+}
+`;
 /** With half of a pair, which no protocol carries. */
-const PIECES = [...EDIT_PIECES, "\ud800"];
+const PIECES = [...EDIT_PIECES, "\ud800", "\\", "\\u0041", "}}", ",", ':"', "[{", "run."];
 
 const edit = fc.record({
   at: fc.nat(),
@@ -65,46 +113,59 @@ const edit = fc.record({
   insert: fc.constantFrom(...PIECES),
 });
 
-it("answers every request at every place of any text, and as a server that has just begun", async () => {
-  await using temporary = await mkdtempDisposable(join(tmpdir(), "lang-server-"));
-  const folder = temporary.path;
-  const path = join(folder, "main.tf");
-  await writeFile(path, TEXT);
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(edit, { minLength: 1, maxLength: 12 }),
-      fc.nat(),
-      async (edits, cursor) => {
-        const workspace = new Workspace();
-        workspace.setRoots([folder]);
-        let text = TEXT;
-        for (const { at, remove, insert } of edits) {
-          const start = at % (text.length + 1);
-          text = text.slice(0, start) + insert + text.slice(start + remove);
-          workspace.setOpen(path, text);
-          everything(workspace, folder, path, cursor % (text.length + 1));
-        }
-        const context = { workspace, schemas: new Map() };
-        const problems = problemsByFile(folder, await checkFolder(context, folder), () => text);
-        const fresh = new Workspace();
-        fresh.setRoots([folder]);
-        fresh.setOpen(path, text);
-        expect(everything(workspace, folder, path, cursor % (text.length + 1))).toEqual(
-          everything(fresh, folder, path, cursor % (text.length + 1)),
-        );
-        const again = await checkFolder({ workspace: fresh, schemas: new Map() }, folder);
-        expect(problems).toEqual(problemsByFile(folder, again, () => text));
-      },
-    ),
-  );
-});
+it.each([
+  ["main.tf", TEXT],
+  ["main.tf.json", JSON_TEXT],
+  ["a.tftest.hcl", TEST_TEXT],
+])(
+  "answers every request at every place of any text in %s, and as a server that has just begun",
+  {
+    timeout: 120_000,
+  },
+  async (file, start) => {
+    await using temporary = await mkdtempDisposable(join(tmpdir(), "lang-server-"));
+    const folder = temporary.path;
+    const path = join(folder, file);
+    await writeFile(join(folder, "main.tf"), TEXT);
+    await writeFile(path, start);
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(edit, { minLength: 1, maxLength: 12 }),
+        fc.nat(),
+        async (edits, cursor) => {
+          const workspace = new Workspace();
+          workspace.setRoots([folder]);
+          let text = start;
+          for (const { at, remove, insert } of edits) {
+            const from = at % (text.length + 1);
+            text = text.slice(0, from) + insert + text.slice(from + remove);
+            workspace.setOpen(path, text);
+            everything(workspace, folder, path, cursor % (text.length + 1));
+          }
+          const context = { workspace, schemas: new Map() };
+          const problems = problemsByFile(folder, await checkFolder(context, folder), () => text);
+          const fresh = new Workspace();
+          fresh.setRoots([folder]);
+          fresh.setOpen(path, text);
+          expect(everything(workspace, folder, path, cursor % (text.length + 1))).toEqual(
+            everything(fresh, folder, path, cursor % (text.length + 1)),
+          );
+          const again = await checkFolder({ workspace: fresh, schemas: new Map() }, folder);
+          expect(problems).toEqual(problemsByFile(folder, again, () => text));
+        },
+      ),
+    );
+  },
+);
 
 function everything(workspace: Workspace, folder: string, path: string, offset: number) {
   const context = { workspace, schemas: new Map() };
   const world = { workspace, roots: [folder] };
-  const index = workspace.index(path);
-  if (index === undefined) throw new Error("the file has no index");
-  const tokens = semanticTokens(index);
+  const names = workspace.names(path);
+  if (names === undefined) throw new Error("the file has no names");
+  placesAreNames(names);
+  const index = names.file && { ...names, file: names.file };
+  const tokens = index === undefined ? [] : semanticTokens(index);
   expect(tokens.length % 5).toBe(0);
   for (const [at, number] of tokens.entries()) {
     if (number < 0) throw new Error(`token ${at} goes back`);
@@ -122,18 +183,30 @@ function everything(workspace: Workspace, folder: string, path: string, offset: 
     ],
     highlights: highlights(workspace, path, offset),
     links: documentLinks(workspace, path, folder),
-    symbols: [documentSymbols(index), workspaceSymbols(workspace, "a")],
-    ranges: [foldingRanges(index), selectionRange(index, offset)],
-    signature: signatureHelp(index, offset),
+    symbols: [documentSymbols(names), workspaceSymbols(workspace, "a")],
+    ranges: [foldingRanges(names), selectionRange(names, offset)],
+    signature: index && signatureHelp(index, offset),
     actions: [0, 1, 5].map((length) =>
       codeActions(context, path, { start: offset, end: offset + length }, [], undefined),
     ),
-    format: formatEdits(index.file.source.text),
+    format: index && formatEdits(names.source.text),
     rename: tried(() => [
       prepareRename(workspace, path, offset),
       rename(workspace, [folder], path, offset, "renamed"),
     ]),
   };
+}
+
+/** What is at the place of a name is the name, however it is written. */
+function placesAreNames({ source, occurrences }: FileNames): void {
+  for (const { symbol, span } of occurrences) {
+    const written = source.text.slice(span.start, span.end);
+    if (written.includes("\ud800")) continue;
+    const isJson = source.name.endsWith(".json");
+    if (!isJson && written.includes("\\")) continue;
+    const name = isJson ? (JSON.parse(`"${written}"`) as string).toWellFormed() : written;
+    if (!symbol.name.endsWith(name)) throw new Error(`${symbol.name} is not at ${span.start}`);
+  }
 }
 
 function tried<T>(run: () => T): T | string {

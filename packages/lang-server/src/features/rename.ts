@@ -1,10 +1,13 @@
 import { dirname, isAbsolute, relative } from "node:path";
+import { append } from "@stackwright/base/append";
 import { groupBy } from "@stackwright/base/group-by";
 import { isIdentifier } from "@stackwright/lang";
 import type { Range, TextEdit, WorkspaceEdit } from "vscode-languageserver-protocol";
 import { Lines, uriOf } from "../document/locate.ts";
-import { type ModuleSymbol, shortName, symbolText } from "../index/symbol.ts";
-import type { PlacedOccurrence, Workspace } from "../index/workspace.ts";
+import { type ModuleSymbol, sameSymbol, shortName, symbolText } from "../index/symbol.ts";
+import { fileKind, type PlacedOccurrence, type Workspace } from "../index/workspace.ts";
+import { appended } from "./appended.ts";
+import { jsonMoved } from "./json-moved.ts";
 
 /** What is between two names. */
 const NO_NAME = /[^\p{ID_Continue}-]+/u;
@@ -56,7 +59,9 @@ export function rename(
   const [taken] = workspace.find(folder, target);
   if (taken !== undefined) {
     throw new RenameRefused(
-      `The module has ${symbolText(target)} already, in ${relative(folder, taken.path)}.`,
+      symbol.kind === "run"
+        ? `The test has ${symbolText(target)} already.`
+        : `The module has ${symbolText(target)} already, in ${relative(folder, taken.path)}.`,
     );
   }
   const declarations = workspace.find(folder, symbol);
@@ -65,7 +70,8 @@ export function rename(
     throw new RenameRefused(`${symbolText(symbol)} is not declared in the module.`);
   }
   for (const each of declarations) requireInside(roots, each.path, symbol);
-  requireReadable(workspace, folder, symbol);
+  if (symbol.kind !== "run") requireReadable(workspace, folder, symbol);
+  if (symbol.kind === "variable") requireOneMeaning(workspace, folder, symbol);
   const former = workspace.occurrences(folder, target).find(({ isHistory }) => isHistory);
   if (former !== undefined) {
     throw new RenameRefused(
@@ -86,16 +92,17 @@ export function rename(
     }));
   }
   if (isMoved(symbol)) {
-    const text = workspace.text(declaration.path) ?? "";
-    const end = { start: text.length, end: text.length };
     const edits = (changes[uriOf(declaration.path)] ??= []);
-    const gap = text.endsWith("\n") ? "\n" : "\n\n";
-    edits.push({
-      range: new Lines(text).range(end),
-      newText: `${gap}moved {\n  from = ${symbolText(symbol)}\n  to   = ${symbolText(target)}\n}\n`,
-    });
+    append(edits, movedBlock(workspace, declaration.path, symbolText(symbol), symbolText(target)));
   }
   return { changes };
+}
+
+function movedBlock(workspace: Workspace, path: string, from: string, to: string): TextEdit[] {
+  const json = workspace.names(path)?.json;
+  if (json !== undefined) return jsonMoved(json, from, to);
+  const block = `moved {\n  from = ${from}\n  to   = ${to}\n}\n`;
+  return [appended(workspace.text(path), block)];
 }
 
 function renamed(workspace: Workspace, path: string, offset: number): PlacedOccurrence {
@@ -132,21 +139,46 @@ function requireInside(roots: readonly string[], path: string, symbol: ModuleSym
   );
 }
 
-/** Files that are not indexed would keep the old name without a word. */
+/** Files of which not all names are known would keep the old name without a word. */
 function requireReadable(workspace: Workspace, folder: string, symbol: ModuleSymbol): void {
   const crossesModules = symbol.kind === "variable" || symbol.kind === "output";
   const places = new Set([folder, ...(crossesModules ? usersOf(workspace, folder, symbol) : [])]);
+  const tests = workspace.tests().filter((path) => workspace.modulesOfTest(path).includes(folder));
+  for (const path of tests) places.add(dirname(path));
   const name = shortName(symbol);
   const isWritten = (text: string): boolean =>
     text.split(NO_NAME).some((word) => word === name) ||
     (!isIdentifier(name) && text.includes(name));
-  for (const path of [...places].flatMap((place) => workspace.otherFilesOf(place))) {
+  const unread = [...places].flatMap((place) => workspace.unreadFilesOf(place));
+  // Which configurations of providers tests mean is for each run to say.
+  if (symbol.kind === "provider") append(unread, tests);
+  for (const path of unread) {
     const text = workspace.text(path);
     if (text !== undefined && !isWritten(text)) continue;
+    const isBroken = fileKind(path)?.isJson === true;
     throw new RenameRefused(
       text === undefined
         ? `The file ${relative(folder, path)} is too large to be searched for "${name}".`
-        : `The file ${relative(folder, path)} has "${name}" as well, and files of its kind are not rewritten. Change the name there first.`,
+        : `The file ${relative(folder, path)} has "${name}" as well, and ${isBroken ? "cannot be read as a whole" : "files of its kind are not rewritten"}. Change the name there first.`,
+    );
+  }
+}
+
+/** A test sets a variable for all modules that it is about: with one name less, one of them would have no value. */
+function requireOneMeaning(workspace: Workspace, folder: string, symbol: ModuleSymbol): void {
+  for (const path of workspace.tests()) {
+    const isShared = workspace
+      .names(path)
+      ?.occurrences.some((each) => each.isShared === true && sameSymbol(each.symbol, symbol));
+    if (isShared !== true) continue;
+    const modules = workspace.modulesOfTest(path);
+    const others = modules.filter(
+      (each) => each !== folder && workspace.find(each, symbol).length > 0,
+    );
+    const [other] = others;
+    if (!modules.includes(folder) || other === undefined) continue;
+    throw new RenameRefused(
+      `The test ${relative(folder, path)} sets "${symbol.name}" for the module in ${relative(folder, other)} as well. Set it in the runs instead.`,
     );
   }
 }
@@ -163,13 +195,12 @@ function usersOf(workspace: Workspace, folder: string, symbol: ModuleSymbol): st
   const values = folders
     .filter((each) => each !== folder)
     .flatMap((each) => {
-      const files = [...workspace.filesOf(each), ...workspace.otherFilesOf(each)];
-      return files.filter((path) => /\.tfvars(?:\.json)?$/.test(path));
+      return workspace.namedFilesOf(each).filter((path) => fileKind(path)?.role === "values");
     });
   const owned = values.filter((path) => {
     const owner = workspace.ownerOfValues(path);
     const sets = workspace
-      .index(path)
+      .names(path)
       ?.occurrences.some((each) => each.symbol.name === symbol.name);
     if (owner === undefined && sets === true) {
       throw new RenameRefused(

@@ -10,7 +10,7 @@ import {
 } from "vscode-languageserver-protocol";
 import { expressionsAt } from "../document/find-place.ts";
 import { Lines, locationOf } from "../document/locate.ts";
-import type { FileIndex } from "../index/file-index.ts";
+import type { FileNames } from "../index/file-index.ts";
 import { type Span, symbolText } from "../index/symbol.ts";
 import type { Workspace } from "../index/workspace.ts";
 
@@ -26,11 +26,12 @@ const KINDS: Readonly<Record<string, SymbolKind>> = {
   output: SymbolKind.Interface,
   provider: SymbolKind.Package,
   locals: SymbolKind.Namespace,
+  run: SymbolKind.Method,
 };
 
 /** The blocks of a file with what stands in them. */
-export function documentSymbols({ file }: FileIndex): DocumentSymbol[] {
-  const lines = new Lines(file.source.text);
+export function documentSymbols({ source, body }: FileNames): DocumentSymbol[] {
+  const lines = new Lines(source.text);
   const visit = (item: BodyItem): DocumentSymbol => {
     const range = lines.range(item);
     if (item.kind === "attribute") {
@@ -45,7 +46,7 @@ export function documentSymbols({ file }: FileIndex): DocumentSymbol[] {
       children: item.body.items.map(visit),
     };
   };
-  return file.body.items.map(visit);
+  return body.items.map(visit);
 }
 
 function blockTitle({ type, labels }: Block): string {
@@ -78,8 +79,8 @@ function hasLetters(name: string, query: string): boolean {
 }
 
 /** What can be folded: blocks, values over several lines, runs of comment lines. */
-export function foldingRanges({ file }: FileIndex): FoldingRange[] {
-  const lines = new Lines(file.source.text);
+export function foldingRanges({ source, body }: FileNames): FoldingRange[] {
+  const lines = new Lines(source.text);
   const found: FoldingRange[] = [];
   const fold = (span: Span): void => {
     const { start, end } = lines.range(span);
@@ -96,8 +97,8 @@ export function foldingRanges({ file }: FileIndex): FoldingRange[] {
       }
     }
   };
-  for (const item of file.body.items) visit(item);
-  append(found, commentRanges(file.source.text));
+  for (const item of body.items) visit(item);
+  append(found, commentRanges(source.text));
   return found.filter(({ startLine, endLine }) => endLine > startLine);
 }
 
@@ -116,10 +117,10 @@ function commentRanges(text: string): FoldingRange[] {
 }
 
 /** The pieces around an offset, from the smallest to the file. */
-export function selectionRange({ file }: FileIndex, offset: number): SelectionRange {
-  const lines = new Lines(file.source.text);
-  const spans: Span[] = [{ start: 0, end: file.source.text.length }];
-  let items: readonly BodyItem[] = file.body.items;
+export function selectionRange({ source, body }: FileNames, offset: number): SelectionRange {
+  const lines = new Lines(source.text);
+  const spans: Span[] = [{ start: 0, end: source.text.length }];
+  let items: readonly BodyItem[] = body.items;
   for (;;) {
     const item = items.find(({ start, end }) => start <= offset && offset <= end);
     if (item === undefined) break;
@@ -127,7 +128,14 @@ export function selectionRange({ file }: FileIndex, offset: number): SelectionRa
     if (item.kind === "attribute") {
       if (offset <= item.nameEnd) spans.push({ start: item.start, end: item.nameEnd });
       else if (offset >= item.expression.start) {
-        append(spans, expressionsAt(item.expression, offset));
+        const around = expressionsAt(item.expression, offset);
+        append(
+          spans,
+          around.map(({ source: own, start, end }) => ({
+            start: own.fileOffset(start),
+            end: own.fileOffset(end),
+          })),
+        );
       }
       break;
     }

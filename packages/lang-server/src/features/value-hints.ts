@@ -29,8 +29,8 @@ export function valueHints(
   const isShown = (at: number): boolean => at >= range.start && at <= range.end;
   const known = new Map<string, string | undefined>();
   const hints: InlayHint[] = [];
-  for (const { symbol, call, span, declares } of index.occurrences) {
-    if (declares || call !== undefined || !isShown(span.end)) continue;
+  for (const { symbol, calls, span, declares } of index.occurrences) {
+    if (declares || calls !== undefined || !isShown(span.end)) continue;
     if (symbol.kind !== "variable" && symbol.kind !== "local") continue;
     const name = `${symbol.kind} ${symbol.name}`;
     if (!known.has(name)) {

@@ -1,7 +1,14 @@
 /** What a name of a module can stand for. */
-export type SymbolKind = "variable" | "local" | "output" | "module" | "resource" | "provider";
+export type SymbolKind =
+  | "variable"
+  | "local"
+  | "output"
+  | "module"
+  | "resource"
+  | "provider"
+  | "run";
 
-/** Something that a module declares. */
+/** Something that a module declares; a run is declared by a test file, for that alone. */
 export interface ModuleSymbol {
   readonly kind: SymbolKind;
   /** Of resources the address in the module, such as `data.http.page`; of providers `name` or `name.alias`. */
@@ -17,8 +24,12 @@ export interface Span {
 /** A place at which the name of a symbol is written. */
 export interface Occurrence {
   readonly symbol: ModuleSymbol;
-  /** The name of the call whose module has the symbol. @default the module of the file */
-  readonly call?: string;
+  /** The names of the calls that lead to the module that has the symbol, the outermost first. @default none */
+  readonly calls?: readonly string[];
+  /** In a test: the run whose module has the symbol, or the first of the calls. @default the module that the file is for */
+  readonly run?: string;
+  /** In a test: means the variables of that name of all modules that the file is about. @default false */
+  readonly isShared?: boolean;
   /** Of the name alone. */
   readonly span: Span;
   readonly declares: boolean;
@@ -42,6 +53,7 @@ const PREFIXES: Readonly<Record<SymbolKind, string>> = {
   module: "module.",
   resource: "",
   provider: "",
+  run: "run.",
 };
 
 /** How expressions refer to a symbol. */

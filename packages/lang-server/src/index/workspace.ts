@@ -1,7 +1,13 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { ModuleError, parseModuleSource } from "@stackwright/lang";
-import { type FileIndex, type FileRole, indexFile } from "./file-index.ts";
+import {
+  type FileIndex,
+  type FileNames,
+  type FileRole,
+  indexFile,
+  indexJson,
+} from "./file-index.ts";
 import { type Declaration, type ModuleSymbol, type Occurrence, sameSymbol } from "./symbol.ts";
 
 /** Bounds on what is looked at of a workspace. */
@@ -14,7 +20,7 @@ export interface WorkspaceLimits {
   readonly maxDepth?: number;
 }
 
-/** An occurrence with its file, and the folder of the module that has the symbol. */
+/** An occurrence with its file, and the folder of the module that has the symbol; of a run its file. */
 export interface PlacedOccurrence extends Occurrence {
   readonly path: string;
   readonly folder: string;
@@ -30,21 +36,39 @@ interface Cached {
   readonly text: string;
 }
 
-const CONFIGURATION = /\.(?:tf|tofu)$/;
-const VALUES = /\.tfvars$/;
 const ANY_CONFIGURATION = /\.(?:tf|tofu)(?:\.json)?$/;
 const OTHER =
   /\.(?:tf|tofu|tfvars|tftest|tfmock|tofutest)\.json$|\.(?:tftest|tfmock|tofutest)\.hcl$/;
-/** The source of a call in JSON syntax; other things may have one as well. */
-const JSON_SOURCE = /"source"\s*:\s*"(\.[^"]*)"/g;
+const KINDS: readonly (readonly [RegExp, FileRole])[] = [
+  [/\.(?:tf|tofu)(\.json)?$/, "configuration"],
+  [/\.tfvars(\.json)?$/, "values"],
+  [/\.(?:tf|tofu)test\.(?:hcl|(json))$/, "test"],
+];
+/** Modules have their tests beside them, or here. */
+const TESTS_FOLDER = "tests";
 const SKIPPED_FOLDERS = new Set(["node_modules"]);
 
-/** What the names in a file mean; undefined for files that are not looked at. */
-export function fileRole(path: string): FileRole | undefined {
+/** What the names in a file mean; undefined for files that have no index. */
+export function fileRole(path: string): "configuration" | "values" | undefined {
+  const kind = fileKind(path);
+  return kind === undefined || kind.isJson || kind.role === "test" ? undefined : kind.role;
+}
+
+/** A file whose names are known. */
+interface FileKind {
+  readonly role: FileRole;
+  readonly isJson: boolean;
+}
+
+/** What the names in a file of either syntax mean; undefined for files that are not looked at. */
+export function fileKind(path: string): FileKind | undefined {
   const name = basename(path);
   if (name.startsWith(".") || name.endsWith("~")) return undefined;
-  if (CONFIGURATION.test(name)) return "configuration";
-  return VALUES.test(name) ? "values" : undefined;
+  for (const [pattern, role] of KINDS) {
+    const found = pattern.exec(name);
+    if (found !== null) return { role, isJson: found[1] !== undefined };
+  }
+  return undefined;
 }
 
 /**
@@ -57,7 +81,7 @@ export class Workspace {
   readonly #limits: Required<WorkspaceLimits>;
   readonly #open = new Map<string, string>();
   readonly #disk = new Map<string, Cached>();
-  readonly #indexes = new Map<string, { readonly text: string; readonly index: FileIndex }>();
+  readonly #names = new Map<string, { readonly text: string; readonly names: FileNames }>();
   #roots: readonly string[] = [];
 
   constructor(limits: WorkspaceLimits = {}) {
@@ -80,7 +104,7 @@ export class Workspace {
 
   close(path: string): void {
     this.#open.delete(path);
-    this.#indexes.delete(path);
+    this.#names.delete(path);
   }
 
   get openFiles(): ReadonlyMap<string, string> {
@@ -109,24 +133,40 @@ export class Workspace {
     }
   }
 
-  /** The index of a file in native syntax. */
+  /** The index of a file in native syntax that belongs to a configuration; tests have none. */
   index(path: string): FileIndex | undefined {
-    const role = fileRole(path);
-    const text = role === undefined ? undefined : this.text(path);
-    if (role === undefined || text === undefined) return undefined;
-    const known = this.#indexes.get(path);
-    if (known?.text === text) return known.index;
-    const index = indexFile(basename(path), text, role);
-    this.#indexes.set(path, { text, index });
-    return index;
+    if (fileRole(path) === undefined) return undefined;
+    const names = this.names(path);
+    return names?.file === undefined ? undefined : { ...names, file: names.file };
+  }
+
+  /** The names of a file in either syntax, tests among them. */
+  names(path: string): FileNames | undefined {
+    const kind = fileKind(path);
+    const text = kind === undefined ? undefined : this.text(path);
+    if (kind === undefined || text === undefined) return undefined;
+    const known = this.#names.get(path);
+    if (known?.text === text) return known.names;
+    const names = (kind.isJson ? indexJson : indexFile)(basename(path), text, kind.role);
+    this.#names.set(path, { text, names });
+    return names;
   }
 
   /** The files of a folder that have an index, sorted. */
   filesOf(folder: string): readonly string[] {
+    return this.#filesWhere(folder, (name) => fileRole(name) !== undefined);
+  }
+
+  /** The files of a folder whose names are known, sorted. */
+  namedFilesOf(folder: string): readonly string[] {
+    return this.#filesWhere(folder, (name) => fileKind(name) !== undefined);
+  }
+
+  #filesWhere(folder: string, isWanted: (name: string) => boolean): readonly string[] {
     const names = new Set(entries(folder).flatMap((entry) => (entry.isFile() ? [entry.name] : [])));
     for (const path of this.#open.keys()) if (dirname(path) === folder) names.add(basename(path));
     return [...names]
-      .filter((name) => fileRole(name) !== undefined)
+      .filter(isWanted)
       .toSorted()
       .map((name) => join(folder, name));
   }
@@ -139,6 +179,40 @@ export class Workspace {
         .map((entry) => join(place, entry.name));
     const large = this.filesOf(folder).filter((path) => this.text(path) === undefined);
     return [...files(folder), ...files(join(folder, "tests")), ...large];
+  }
+
+  /** The files of a module, and of its tests, of which not all names are known: mocks, what is too large, and what is no JSON. */
+  unreadFilesOf(folder: string): readonly string[] {
+    const all = [folder, join(folder, TESTS_FOLDER)].flatMap((place) =>
+      this.#filesWhere(place, (name) => fileKind(name) !== undefined || OTHER.test(name)),
+    );
+    return all.filter((path) => {
+      const names = this.names(path);
+      return names === undefined || (names.json?.diagnostics.length ?? 0) > 0;
+    });
+  }
+
+  /** The tests of the workspace. */
+  tests(): readonly string[] {
+    return this.folders().flatMap((folder) =>
+      this.#filesWhere(folder, (name) => fileKind(name)?.role === "test"),
+    );
+  }
+
+  /** The folders of the modules that a test is about, that of the file first. */
+  modulesOfTest(path: string): readonly string[] {
+    const owner = this.#ownerOfTest(path);
+    if (owner === undefined) return [];
+    const sources = [...(this.names(path)?.runs.values() ?? [])];
+    const others = sources.flatMap((source) => localFolder(owner, source) ?? []);
+    return [...new Set([owner, ...others])];
+  }
+
+  #ownerOfTest(path: string): string | undefined {
+    const folder = dirname(path);
+    const around = dirname(folder);
+    const isOfAround = basename(folder) === TESTS_FOLDER && this.hasConfiguration(around);
+    return isOfAround ? around : this.ownerOfValues(path);
   }
 
   /** The folder of the module that a file of values is for, as far as its place says: its own, else the next one around it. */
@@ -178,7 +252,7 @@ export class Workspace {
   /** Whether the folder has a module, and not values alone. */
   hasConfiguration(folder: string): boolean {
     if (entries(folder).some(({ name }) => ANY_CONFIGURATION.test(name))) return true;
-    return this.filesOf(folder).some((file) => fileRole(file) === "configuration");
+    return this.namedFilesOf(folder).some((file) => fileKind(file)?.role === "configuration");
   }
 
   /** Whether an open file has the text in the editor that it has on the disk. */
@@ -193,16 +267,12 @@ export class Workspace {
 
   /** The folders that calls of a module name, in any syntax. */
   #calledBy(folder: string): string[] {
-    const native = [...this.module(folder)].flatMap(([, { calls }]) => [...calls.values()]);
-    const json = this.otherFilesOf(folder).flatMap((path) =>
-      path.endsWith(".json")
-        ? [...(this.text(path) ?? "").matchAll(JSON_SOURCE)].map(([, source = ""]) => source)
-        : [],
+    return [...this.namesOf(folder)].flatMap(([, { calls }]) =>
+      [...calls.values()].flatMap((source) => localFolder(folder, source) ?? []),
     );
-    return [...native, ...json].flatMap((source) => localFolder(folder, source) ?? []);
   }
 
-  /** All indexes of a folder, with their files. */
+  /** All indexes of a folder in native syntax, with their files. */
   *module(folder: string): Generator<readonly [path: string, index: FileIndex]> {
     for (const path of this.filesOf(folder)) {
       const index = this.index(path);
@@ -210,19 +280,33 @@ export class Workspace {
     }
   }
 
+  /** As {@link module}, of files in either syntax; without tests. */
+  *namesOf(folder: string): Generator<readonly [path: string, names: FileNames]> {
+    for (const path of this.namedFilesOf(folder)) {
+      const names = fileKind(path)?.role === "test" ? undefined : this.names(path);
+      if (names !== undefined) yield [path, names];
+    }
+  }
+
+  /** What the module of a folder declares. */
   declarations(folder: string): PlacedDeclaration[] {
-    return [...this.module(folder)].flatMap(([path, { declarations }]) =>
+    return [...this.namesOf(folder)].flatMap(([path, { declarations }]) =>
       declarations.map((declaration) => ({ ...declaration, path })),
     );
   }
 
+  /** Where a symbol is declared, in the folder of its module; a run in its file. */
   find(folder: string, symbol: ModuleSymbol): PlacedDeclaration[] {
-    return this.declarations(folder).filter((found) => sameSymbol(found.symbol, symbol));
+    const all =
+      symbol.kind === "run"
+        ? (this.names(folder)?.declarations ?? []).map((each) => ({ ...each, path: folder }))
+        : this.declarations(folder);
+    return all.filter((found) => sameSymbol(found.symbol, symbol));
   }
 
   /** The folder of the module that a call names, where that is a local path. */
   calledFolder(folder: string, call: string): string | undefined {
-    for (const [, { calls }] of this.module(folder)) {
+    for (const [, { calls }] of this.namesOf(folder)) {
       const source = calls.get(call);
       if (source !== undefined) return localFolder(folder, source);
     }
@@ -231,34 +315,37 @@ export class Workspace {
 
   /** The sources of the required providers of a module, by local name. */
   requiredProviders(folder: string): ReadonlyMap<string, string> {
-    return new Map([...this.module(folder)].flatMap(([, { providers }]) => [...providers]));
+    return new Map([...this.namesOf(folder)].flatMap(([, { providers }]) => [...providers]));
   }
 
   /** What is written at an offset of a file, where that is the name of a symbol. */
   occurrenceAt(path: string, offset: number): PlacedOccurrence | undefined {
-    const found = this.index(path)?.occurrences.find(
+    const found = this.names(path)?.occurrences.find(
       ({ span }) => span.start <= offset && offset <= span.end,
     );
     return found && this.#place(path, found);
   }
 
-  /** All places of a symbol in the workspace, by file. Users of a module are found below the roots. */
+  /** All places of a symbol in the workspace, by file. Users of a module, and tests, are found below the roots. */
   occurrences(folder: string, symbol: ModuleSymbol): PlacedOccurrence[] {
-    const crossesModules = symbol.kind === "variable" || symbol.kind === "output";
-    const folders = crossesModules ? new Set([folder, ...this.folders()]) : [folder];
-    const found: PlacedOccurrence[] = [];
-    for (const each of folders) {
-      for (const [path, { occurrences }] of this.module(each)) {
-        for (const occurrence of occurrences) {
-          if (!sameSymbol(occurrence.symbol, symbol)) continue;
-          const isOutside = each !== folder && occurrence.call === undefined;
-          if (isOutside && fileRole(path) !== "values") continue;
-          const placed = this.#place(path, occurrence);
-          if (placed?.folder === folder) found.push(placed);
-        }
-      }
-    }
-    return found;
+    if (symbol.kind === "run") return this.occurrencesIn(folder, folder, symbol);
+    const isOfModule = symbol.kind === "local" || symbol.kind === "provider";
+    return [...new Set([folder, ...this.folders()])].flatMap((each) =>
+      this.namedFilesOf(each).flatMap((path) => {
+        const isElsewhere = each !== folder && isOfModule && fileKind(path)?.role !== "test";
+        return isElsewhere ? [] : this.occurrencesIn(path, folder, symbol);
+      }),
+    );
+  }
+
+  /** The places of a symbol in one file. */
+  occurrencesIn(path: string, folder: string, symbol: ModuleSymbol): PlacedOccurrence[] {
+    const found = this.names(path)?.occurrences ?? [];
+    return found.flatMap((occurrence) => {
+      if (!sameSymbol(occurrence.symbol, symbol)) return [];
+      const placed = this.#place(path, occurrence);
+      return placed?.folder === folder ? [placed] : [];
+    });
   }
 
   /** The folders of the workspace that hold configurations, as far as the limits allow. */
@@ -297,15 +384,27 @@ export class Workspace {
   }
 
   #place(path: string, occurrence: Occurrence): PlacedOccurrence | undefined {
-    const own = dirname(path);
-    const { call } = occurrence;
-    const folder =
-      call !== undefined
-        ? this.calledFolder(own, call)
-        : fileRole(path) === "values"
-          ? this.ownerOfValues(path)
-          : own;
+    let folder = this.#folderOf(path, occurrence);
+    for (const call of occurrence.calls ?? []) {
+      folder = folder === undefined ? undefined : this.calledFolder(folder, call);
+    }
     return folder === undefined ? undefined : { ...occurrence, path, folder };
+  }
+
+  /** The folder of the module that a name of a file is of, without its calls. */
+  #folderOf(path: string, { symbol, run, isShared }: Occurrence): string | undefined {
+    const role = fileKind(path)?.role;
+    if (role === "configuration") return dirname(path);
+    if (role === "values") return this.ownerOfValues(path);
+    if (symbol.kind === "run") return path;
+    const owner = this.#ownerOfTest(path);
+    const source = run === undefined ? undefined : this.names(path)?.runs.get(run);
+    if (source !== undefined) {
+      return owner === undefined ? undefined : localFolder(owner, source);
+    }
+    if (isShared !== true || symbol.kind !== "variable") return owner;
+    const declaring = this.modulesOfTest(path).filter((each) => this.find(each, symbol).length > 0);
+    return declaring[0] ?? owner;
   }
 }
 

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { pathOf } from "../document/locate.ts";
 import { moduleCallers, moduleCalls, moduleProviders } from "../features/module-relations.ts";
-import { fileRole, type Workspace } from "../index/workspace.ts";
+import { fileKind, type Workspace } from "../index/workspace.ts";
 
 /** What commands are done with. */
 interface CommandWorld {
@@ -52,5 +52,5 @@ export function runCommand(
   const given = args.find((arg) => typeof arg === "string" && arg.startsWith("uri="));
   const path = typeof given === "string" ? pathOf(given.slice("uri=".length)) : undefined;
   if (path === undefined) throw new CommandRefused(`${name} needs an argument uri=FOLDER.`);
-  return command(world, fileRole(path) === undefined ? path : dirname(path));
+  return command(world, fileKind(path) === undefined ? path : dirname(path));
 }

@@ -118,12 +118,17 @@ const ROWS: Readonly<Record<string, () => Promise<void>>> = {
     ]);
     const moved = await renamed({ "main.tf": 'resource "lab_server" "a|" {}\n' });
     expect(moved["main.tf"]).toContain("moved {");
+    const others = await renamed({
+      "a.tf": 'variable "zo|ne" {}\n',
+      "b.tf.json": '{"output":{"o":{"value":"${var.zone}"}}}',
+      "a.tftest.hcl": "variables {\n  zone = 1\n}\n",
+    });
+    expect(Object.keys(others).toSorted()).toEqual(["a.tf", "a.tftest.hcl", "b.tf.json"]);
     for (const refused of [
-      { "a.tf": 'variable "zo|ne" {}\n', "b.tf.json": '{"output":{"o":{"value":"${var.zone}"}}}' },
-      { "a.tf": 'variable "zo|ne" {}\n', "a.tftest.hcl": "variables {\n  zone = 1\n}\n" },
+      { "a.tf": 'variable "zo|ne" {}\n', "a.tfmock.hcl": 'mock_resource "zone" {}\n' },
       { "infra/a.tf": 'variable "zo|ne" {}\n', "vars/prod.tfvars": "zone = 1\n" },
     ]) {
-      await expect(renamed(refused)).rejects.toThrow(/tf\.json|tftest|prod\.tfvars/);
+      await expect(renamed(refused)).rejects.toThrow(/tfmock|prod\.tfvars/);
     }
   },
 };

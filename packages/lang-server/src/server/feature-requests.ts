@@ -60,7 +60,8 @@ import {
 } from "../features/symbols.ts";
 import { KeptTokens } from "../features/token-edits.ts";
 import { valueHints } from "../features/value-hints.ts";
-import { fileRole, type Workspace } from "../index/workspace.ts";
+import type { FileIndex, FileNames } from "../index/file-index.ts";
+import { fileKind, type Workspace } from "../index/workspace.ts";
 import { CommandRefused, runCommand } from "./commands.ts";
 import type { FolderChecks } from "./folder-checks.ts";
 import { type EditAbilities, editForClient } from "./versioned-edit.ts";
@@ -156,7 +157,7 @@ class FeatureRequests {
       this.#indexed(path, (index) => signatureHelp(index, offset) ?? null),
     );
     this.#of(DocumentFormattingRequest.type, ({ path, text }) =>
-      fileRole(path) === undefined ? [] : formatEdits(text),
+      this.#native(path, () => formatEdits(text)),
     );
     this.#of(DocumentRangeFormattingRequest.type, ({ path, lines }, { range }) => {
       const part = { start: lines.offset(range.start), end: lines.offset(range.end) };
@@ -193,7 +194,8 @@ class FeatureRequests {
     });
     this.#answer(DocumentDiagnosticRequest.type, async ({ textDocument }) => {
       const asked = this.#asked(textDocument.uri);
-      const found = asked && (await checks.problems(dirname(asked.path)));
+      const isChecked = asked !== undefined && fileKind(asked.path)?.role !== "test";
+      const found = isChecked ? await checks.problems(dirname(asked.path)) : undefined;
       const items = (asked && found?.get(asked.path)) ?? [];
       return { kind: FULL, items };
     });
@@ -259,26 +261,26 @@ class FeatureRequests {
   /** What a document is made of. */
   #structure(): void {
     const { workspace } = this.#world;
-    this.#of(DocumentSymbolRequest.type, ({ path }) => this.#indexed(path, documentSymbols));
-    this.#of(FoldingRangeRequest.type, ({ path }) => this.#indexed(path, foldingRanges));
+    this.#of(DocumentSymbolRequest.type, ({ path }) => this.#named(path, documentSymbols));
+    this.#of(FoldingRangeRequest.type, ({ path }) => this.#named(path, foldingRanges));
     this.#of(DocumentLinkRequest.type, ({ path }) => documentLinks(workspace, path, dirname(path)));
     this.#of(SelectionRangeRequest.type, ({ path, lines }, { positions }) =>
-      this.#indexed(path, (index) =>
-        positions.map((position) => selectionRange(index, lines.offset(position))),
+      this.#named(path, (names) =>
+        positions.map((position) => selectionRange(names, lines.offset(position))),
       ),
     );
     const tokens = new KeptTokens();
     this.#of(SemanticTokensRequest.type, ({ path }, { textDocument }) =>
-      this.#indexed(path, (index) => tokens.whole(textDocument.uri, semanticTokens(index))),
+      this.#native(path, (index) => tokens.whole(textDocument.uri, semanticTokens(index))),
     );
     this.#of(SemanticTokensDeltaRequest.type, ({ path }, { textDocument, previousResultId }) =>
-      this.#indexed(path, (index) =>
+      this.#native(path, (index) =>
         tokens.changed(textDocument.uri, previousResultId, semanticTokens(index)),
       ),
     );
     this.#of(SemanticTokensRangeRequest.type, ({ path, lines }, { range }) => {
       const within = { start: lines.offset(range.start), end: lines.offset(range.end) };
-      return this.#indexed(path, (index) => ({ data: semanticTokens(index, within) }));
+      return this.#native(path, (index) => ({ data: semanticTokens(index, within) }));
     });
   }
 
@@ -294,12 +296,23 @@ class FeatureRequests {
     return { path, text, lines: new Lines(text) };
   }
 
-  #indexed<R>(
-    path: string,
-    read: (index: NonNullable<ReturnType<Workspace["index"]>>) => R,
-  ): R | null {
+  /** Reads a file of a configuration in native syntax. */
+  #indexed<R>(path: string, read: (index: FileIndex) => R): R | null {
     const index = this.#world.workspace.index(path);
     return index === undefined ? null : read(index);
+  }
+
+  /** As {@link #indexed}, tests among them. */
+  #native<R>(path: string, read: (index: FileIndex) => R): R | null {
+    return this.#named(path, (names) =>
+      names.file === undefined ? null : read({ ...names, file: names.file }),
+    );
+  }
+
+  /** Reads a file in either syntax. */
+  #named<R>(path: string, read: (names: FileNames) => R): R | null {
+    const names = this.#world.workspace.names(path);
+    return names === undefined ? null : read(names);
   }
 
   /** Answers requests about a place in a document; with null for documents that are no files. */

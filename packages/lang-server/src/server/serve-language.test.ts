@@ -277,46 +277,6 @@ describe("rename", () => {
     ["a name that is taken", { "main.tf": 'variable "a|" {}\nvariable "b" {}\n' }, "b", "already"],
     ["an invalid name", { "main.tf": 'variable "a|" {}\n' }, "1 b", "not a valid name"],
     [
-      "what a file in JSON names",
-      {
-        "main.tf": 'variable "size|" {}\n',
-        "other.tf.json": '{"output":{"o":{"value":"${var.size}"}}}',
-      },
-      "b",
-      "other.tf.json",
-    ],
-    [
-      "what a test in the folder of tests names",
-      { "main.tf": 'variable "size|" {}\n', "tests/a.tftest.hcl": "variables {\n  size = 1\n}\n" },
-      "b",
-      "tests/a.tftest.hcl",
-    ],
-    [
-      "what a caller in JSON names",
-      {
-        "net/main.tf": 'variable "size|" {}\n',
-        "main.tf.json": '{"module":{"net":{"source":"./net","size":1}}}',
-      },
-      "b",
-      "main.tf.json",
-    ],
-    [
-      "an output that a caller names in JSON",
-      {
-        "net/main.tf": 'output "size|" {\n  value = 1\n}\n',
-        "main.tf": 'module "net" {\n  source = "./net"\n}\n',
-        "out.tf.json": '{"output":{"o":{"value":"${module.net.size}"}}}',
-      },
-      "b",
-      "out.tf.json",
-    ],
-    [
-      "what values in JSON set below the module",
-      { "main.tf": 'variable "size|" {}\n', "envs/prod.tfvars.json": '{"size":1}' },
-      "b",
-      "prod.tfvars.json",
-    ],
-    [
       "what values set that may be for any module",
       { "infra/main.tf": 'variable "size|" {}\n', "vars/prod.tfvars": "size = 1\n" },
       "b",

@@ -25,7 +25,7 @@ import { pathOf, uriOf } from "../document/locate.ts";
 import { FORMAT_ALL } from "../features/code-actions.ts";
 import type { FeatureContext } from "../features/feature-context.ts";
 import { LEGEND } from "../features/semantic-tokens.ts";
-import { fileRole, Workspace, type WorkspaceLimits } from "../index/workspace.ts";
+import { fileKind, Workspace, type WorkspaceLimits } from "../index/workspace.ts";
 import type { ProviderSchemas } from "../schema/provider-schemas.ts";
 import { commandNames } from "./commands.ts";
 import { answerFeatures, type ClientWishes, type ServerState } from "./feature-requests.ts";
@@ -119,6 +119,11 @@ function wishesOf({ capabilities, initializationOptions }: InitializeParams): Cl
     valueHints: options?.valueHints === true,
     edits: editAbilities(capabilities),
   };
+}
+
+/** What is wrong with a test is found where it runs. */
+function isTest(path: string): boolean {
+  return fileKind(path)?.role === "test";
 }
 
 class Server implements LanguageServer {
@@ -343,13 +348,18 @@ class Server implements LanguageServer {
 
   #trusted(root: string): void {
     const folders = new Set<string>();
-    for (const path of this.#workspace.openFiles.keys()) {
+    for (const path of this.#checkedFiles()) {
       const folder = dirname(path);
       if ((this.#rootOf(folder) ?? folder) !== root) continue;
       this.#checks.saved(path, true);
       folders.add(folder);
     }
     if (this.#plans) for (const folder of folders) this.#planned.plan(folder);
+  }
+
+  /** The open files whose problems are shown. */
+  #checkedFiles(): readonly string[] {
+    return [...this.#workspace.openFiles.keys()].filter((path) => !isTest(path));
   }
 
   #addRoot(uri: string): void {
@@ -388,7 +398,8 @@ class Server implements LanguageServer {
     );
     this.#whileRunning(DidSaveTextDocumentNotification.type, ({ textDocument }) => {
       const path = pathOf(textDocument.uri);
-      if (path !== undefined && this.#documents.has(textDocument.uri)) {
+      const isChecked = path !== undefined && !isTest(path);
+      if (isChecked && this.#documents.has(textDocument.uri)) {
         this.#checks.saved(path, true);
         if (this.#plans && this.#workspace.isOpen(path)) this.#planned.saved(path);
       }
@@ -400,7 +411,7 @@ class Server implements LanguageServer {
       this.#workspace.close(path);
       this.#planned.closed(path);
       const folder = dirname(path);
-      const others = [...this.#workspace.openFiles.keys()];
+      const others = this.#checkedFiles();
       if (!others.some((other) => dirname(other) === folder)) this.#checks.forget(folder);
     });
     this.#whileRunning(DidChangeWatchedFilesNotification.type, ({ changes }) => {
@@ -408,7 +419,7 @@ class Server implements LanguageServer {
       if (changed.length === 0) return;
       for (const path of changed) this.#planned.changedOnDisk(path);
       // What is open may call the modules that changed.
-      for (const path of this.#workspace.openFiles.keys()) this.#checks.changed(path);
+      for (const path of this.#checkedFiles()) this.#checks.changed(path);
     });
   }
 
@@ -417,8 +428,9 @@ class Server implements LanguageServer {
     const path = pathOf(uri);
     const document = this.#documents.get(uri);
     if (path === undefined || document === undefined) return undefined;
-    if (fileRole(path) === undefined && !path.endsWith(".tf.json")) return undefined;
+    if (fileKind(path) === undefined) return undefined;
     this.#workspace.setOpen(path, document.getText());
+    if (isTest(path)) return undefined;
     this.#checks.changed(path);
     return path;
   }
