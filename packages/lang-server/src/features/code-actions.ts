@@ -18,6 +18,7 @@ import { extractions, inlining } from "./refactorings.ts";
 import { keySorting } from "./sort-keys.ts";
 import { fileSplits } from "./split-file.ts";
 import { stateBlocks } from "./state-blocks.ts";
+import { syntaxConversions } from "./syntax-conversion.ts";
 import { versionUpdates } from "./version-update.ts";
 
 /** The action by which editors format on save; the same name as that of other servers. */
@@ -56,6 +57,10 @@ export function codeActions(
   if (wanted(CodeActionKind.RefactorMove)) found.push(...fileSplits(context, path, selected));
   // Formatting is for those who ask for it; as a suggestion it is noise.
   if (only !== undefined && wanted(FORMAT_ALL)) found.push(...formatAll(context, path));
+  // So is what works on the whole file to know whether it can be done.
+  if (only !== undefined && wanted(CodeActionKind.RefactorRewrite)) {
+    found.push(...syntaxConversions(context, path));
+  }
   return found;
 }
 

@@ -11,6 +11,8 @@ export interface FeatureContext {
   readonly schemas: SchemasBySource;
   /** Whether the client makes files as a part of an edit. @default false */
   readonly createsFiles?: boolean;
+  /** Whether it gives files other names as a part of an edit. @default false */
+  readonly renamesFiles?: boolean;
 }
 
 /** What the module of a file tells about the names in it. */

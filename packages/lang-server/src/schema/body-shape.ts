@@ -48,7 +48,10 @@ export interface ShapeContext {
 const TOP_SHAPE: BodyShape = shapeOf({ description: "", blocks: TOP_BLOCKS }, undefined, true);
 
 /** The shape of the body of the innermost of nested blocks; undefined where a block is not known. */
-export function bodyShape(blocks: readonly Block[], context: ShapeContext): BodyShape | undefined {
+export function bodyShape(
+  blocks: readonly Pick<Block, "type" | "labels">[],
+  context: ShapeContext,
+): BodyShape | undefined {
   const [top, ...nested] = blocks;
   if (top === undefined) return TOP_SHAPE;
   let language: LanguageBlock | undefined = TOP_BLOCKS[top.type];

@@ -143,7 +143,7 @@ class Server implements LanguageServer {
   #wishes: ClientWishes = {
     commandPrefix: "",
     valueHints: false,
-    edits: { versions: false, creates: false },
+    edits: { versions: false, creates: false, renames: false },
   };
   readonly #roots = new Set<string>();
   #resolve: (code: 0 | 1) => void = () => undefined;
@@ -219,8 +219,8 @@ class Server implements LanguageServer {
   }
 
   get #context(): FeatureContext {
-    const createsFiles = this.#wishes.edits.creates;
-    return { workspace: this.#workspace, schemas: this.#schemas, createsFiles };
+    const { creates: createsFiles, renames: renamesFiles } = this.#wishes.edits;
+    return { workspace: this.#workspace, schemas: this.#schemas, createsFiles, renamesFiles };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

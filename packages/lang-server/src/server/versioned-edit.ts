@@ -1,5 +1,6 @@
 import type {
   ClientCapabilities,
+  ResourceOperationKind,
   TextDocumentEdit,
   WorkspaceEdit,
 } from "vscode-languageserver-protocol";
@@ -10,12 +11,16 @@ export interface EditAbilities {
   readonly versions: boolean;
   /** It makes files as a part of an edit. */
   readonly creates: boolean;
+  /** It gives files other names as a part of an edit. */
+  readonly renames: boolean;
 }
 
 export function editAbilities({ workspace }: ClientCapabilities): EditAbilities {
   const edit = workspace?.workspaceEdit;
   const versions = edit?.documentChanges === true;
-  return { versions, creates: versions && edit?.resourceOperations?.includes("create") === true };
+  const does = (operation: ResourceOperationKind): boolean =>
+    versions && edit?.resourceOperations?.includes(operation) === true;
+  return { versions, creates: does("create"), renames: does("rename") };
 }
 
 /**
