@@ -4,6 +4,7 @@ import { Type } from "@stackwright/cty";
 import { describe, expect, it } from "vitest";
 import type { CodeAction, InlayHint } from "vscode-languageserver-protocol/node";
 import type { ProviderSchemas } from "../schema/provider-schemas.ts";
+import { offeredActions } from "../testing/offered-actions.ts";
 import { TestClient } from "../testing/test-client.ts";
 
 // What apps/cli/docs/editors.md says that an editor shows; what it says of the command and of settings is tried beside the command.
@@ -130,6 +131,57 @@ const ROWS: Readonly<Record<string, () => Promise<void>>> = {
     ]) {
       await expect(renamed(refused)).rejects.toThrow(/tfmock|prod\.tfvars/);
     }
+  },
+  "`count` of a constant number or of the length of a list": async () => {
+    for (const count of ["2", 'length(["x", "y"])']) {
+      const main = `resource "lab_server" "a" {\n  «»count = ${count}\n}\n`;
+      const found = await offeredActions({ "main.tf": main }, "refactor");
+      const text = found["Convert count of lab_server.a to for_each"]?.["main.tf"];
+      expect(text?.match(/^moved \{$/gm)).toHaveLength(2);
+    }
+  },
+  "the header of a resource or a module": async () => {
+    const titles = async (main: string) =>
+      Object.keys(await offeredActions({ "main.tf": main }, "refactor")).join();
+    expect(await titles('«»resource "lab_server" "a" {\n}\n')).toMatch(/import.*moved.*removed/);
+    expect(await titles('«»module "m" {\n  source = "./m"\n}\n')).toMatch(/moved.*removed/);
+  },
+  "selected blocks, or the header of one": async () => {
+    const texts = { "main.tf": 'variable "«»a" {\n}\nmodule "m" {\n}\n', "variables.tf": "" };
+    const found = await offeredActions(texts, "refactor");
+    expect(found["Move the block to variables.tf"]?.["variables.tf"]).toContain('"a"');
+    const named = await offeredActions(
+      { "main.tf": '«module "m" {\n}\nresource "t" "n" {\n}»\n', "m.tf": "" },
+      "refactor",
+    );
+    expect(named["Move 2 blocks to m.tf"]?.["m.tf"]).toContain('resource "t" "n"');
+  },
+  "an object whose keys are not sorted": async () => {
+    const main = "locals {\n  a = {«»\n    # B.\n    b = 1\n    a = 2\n  }\n}\n";
+    const found = await offeredActions({ "main.tf": main }, "refactor");
+    expect(found["Sort the keys"]?.["main.tf"]).toContain("a = 2\n    # B.\n    b = 1\n");
+  },
+  "an entry of `required_providers`": async () => {
+    const texts = {
+      "main.tf": 'terraform {\n  required_providers {\n    lab = "«»> 0"\n  }\n}\n',
+      ".terraform.lock.hcl":
+        'provider "registry.terraform.io/hashicorp/lab" {\n  version = "1.2.3"\n}\n',
+    };
+    const [after] = Object.values(await offeredActions(texts, "refactor"));
+    expect(after?.["main.tf"]).toContain('lab = "~> 1.2"');
+  },
+  "a file, where all refactorings are listed": async () => {
+    const capabilities = {
+      workspace: { workspaceEdit: { documentChanges: true, resourceOperations: ["rename"] } },
+    };
+    const titles = async (name: string, text: string) =>
+      Object.keys(await offeredActions({ [name]: `«»${text}` }, "refactor", capabilities));
+    expect(await titles("a.tf", "locals {}\n")).toEqual(["Convert the file to JSON syntax"]);
+    expect(await titles("a.tf.json", '{"locals": {}}')).toEqual([
+      "Convert the file to native syntax",
+    ]);
+    expect(await titles("a.tf", "# A.\nlocals {}\n")).toEqual([]);
+    expect(await titles("a.tf.json", '{"data": {"t": {"n": {"x": {}}}}}')).toEqual([]);
   },
 };
 
