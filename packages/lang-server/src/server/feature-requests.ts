@@ -61,9 +61,11 @@ import {
 import { KeptTokens } from "../features/token-edits.ts";
 import { valueHints } from "../features/value-hints.ts";
 import type { FileIndex, FileNames } from "../index/file-index.ts";
+import type { Span } from "../index/symbol.ts";
 import { fileKind, type Workspace } from "../index/workspace.ts";
 import { CommandRefused, runCommand } from "./commands.ts";
 import type { FolderChecks } from "./folder-checks.ts";
+import { type BytePositions, documentOf, tokensInBytes } from "./position-encoding.ts";
 import { type EditAbilities, editForClient } from "./versioned-edit.ts";
 
 /** Where a server is in its life. */
@@ -96,6 +98,8 @@ interface FeatureWorld {
   /** The folders that are open, absolute. */
   readonly roots: () => readonly string[];
   readonly state: () => ServerState;
+  /** Of a client that counts in bytes. */
+  readonly bytes: () => BytePositions | undefined;
 }
 
 /** Answers the requests about documents while the server runs, and refuses them before and after. */
@@ -271,22 +275,27 @@ class FeatureRequests {
     );
     const tokens = new KeptTokens();
     this.#of(SemanticTokensRequest.type, ({ path }, { textDocument }) =>
-      this.#native(path, (index) => tokens.whole(textDocument.uri, semanticTokens(index))),
+      this.#native(path, (index) => tokens.whole(textDocument.uri, this.#tokens(index))),
     );
     this.#of(SemanticTokensDeltaRequest.type, ({ path }, { textDocument, previousResultId }) =>
       this.#native(path, (index) =>
-        tokens.changed(textDocument.uri, previousResultId, semanticTokens(index)),
+        tokens.changed(textDocument.uri, previousResultId, this.#tokens(index)),
       ),
     );
     this.#of(SemanticTokensRangeRequest.type, ({ path, lines }, { range }) => {
       const within = { start: lines.offset(range.start), end: lines.offset(range.end) };
-      return this.#native(path, (index) => ({ data: semanticTokens(index, within) }));
+      return this.#native(path, (index) => ({ data: this.#tokens(index, within) }));
     });
   }
 
   #edit(edit: WorkspaceEdit): WorkspaceEdit {
     const { asked, version } = this.#world;
     return editForClient(edit, asked().edits, version);
+  }
+
+  #tokens(index: FileIndex, within?: Span): number[] {
+    const data = semanticTokens(index, within);
+    return this.#world.bytes() === undefined ? data : tokensInBytes(data, index.source.text);
   }
 
   #asked(uri: string): Asked | undefined {
@@ -343,7 +352,9 @@ class FeatureRequests {
         return new ResponseError(ErrorCodes.InvalidRequest, "the server is shut down");
       }
       try {
-        return await run(params);
+        const bytes = this.#world.bytes();
+        if (bytes === undefined) return await run(params);
+        return bytes.sent(await run(bytes.received(params)), documentOf(params));
       } catch (error) {
         if (error instanceof RenameRefused || error instanceof CommandRefused) {
           return new ResponseError(REQUEST_FAILED, error.message);

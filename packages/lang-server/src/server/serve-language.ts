@@ -13,6 +13,7 @@ import {
   ErrorCodes,
   type InitializeParams,
   type InitializeResult,
+  PositionEncodingKind,
   type ProtocolConnection,
   type ProtocolNotificationType,
   ResponseError,
@@ -34,6 +35,7 @@ import type { FolderPlan } from "./folder-plan.ts";
 import { FramedInput } from "./framed-input.ts";
 import type { LanguageHost } from "./language-host.ts";
 import { PlannedChanges } from "./planned-changes.ts";
+import { BytePositions, chosenEncoding } from "./position-encoding.ts";
 import { ProviderTrust, type TrustDecision } from "./provider-trust.ts";
 import { editAbilities } from "./versioned-edit.ts";
 
@@ -145,6 +147,8 @@ class Server implements LanguageServer {
     valueHints: false,
     edits: { versions: false, creates: false, renames: false },
   };
+  /** Of a client that counts characters in bytes. */
+  #bytes: BytePositions | undefined;
   readonly #roots = new Set<string>();
   #resolve: (code: 0 | 1) => void = () => undefined;
   #state: ServerState = "new";
@@ -182,7 +186,7 @@ class Server implements LanguageServer {
         const version = this.#documents.get(uri)?.version;
         void this.#connection.sendNotification("textDocument/publishDiagnostics", {
           uri,
-          diagnostics,
+          diagnostics: this.#bytes?.sent(diagnostics, uri) ?? diagnostics,
           ...(version !== undefined && { version }),
         });
       },
@@ -211,6 +215,7 @@ class Server implements LanguageServer {
       planned: (folder) => this.#planned.of(folder),
       roots: () => [...this.#roots],
       state: () => this.#state,
+      bytes: () => this.#bytes,
     });
     this.#connection.onClose(() => this.#resolve(this.#state === "shut down" ? 0 : 1));
     this.#connection.listen();
@@ -295,9 +300,14 @@ class Server implements LanguageServer {
       this.#plans = plannedChanges === true && this.#options.host?.plan !== undefined;
       this.#wishes = wishesOf(params);
       this.#refreshesHints = params.capabilities.workspace?.inlayHint?.refreshSupport === true;
+      const encoding = chosenEncoding(params.capabilities.general?.positionEncodings);
+      if (encoding === PositionEncodingKind.UTF8) {
+        this.#bytes = new BytePositions((uri) => this.#textOf(uri));
+      }
       return {
         capabilities: {
           ...CAPABILITIES,
+          positionEncoding: encoding,
           executeCommandProvider: { commands: commandNames(this.#wishes.commandPrefix) },
           ...(this.#wishes.showReferences !== undefined && {
             codeLensProvider: { resolveProvider: true },
@@ -391,7 +401,11 @@ class Server implements LanguageServer {
         const document = this.#documents.get(uri);
         if (document === undefined) return;
         const before = document.getText();
-        TextDocument.update(document, contentChanges, version);
+        for (const change of contentChanges) {
+          // Each is in the text that those before it have left.
+          const own = this.#bytes?.received({ uri, change }).change ?? change;
+          TextDocument.update(document, [own], version);
+        }
         const path = this.#store(uri);
         if (path !== undefined && document.getText() !== before) this.#planned.changed(path);
       },
@@ -421,6 +435,13 @@ class Server implements LanguageServer {
       // What is open may call the modules that changed.
       for (const path of this.#checkedFiles()) this.#checks.changed(path);
     });
+  }
+
+  #textOf(uri: string): string | undefined {
+    const document = this.#documents.get(uri);
+    if (document !== undefined) return document.getText();
+    const path = pathOf(uri);
+    return path === undefined ? undefined : this.#workspace.text(path);
   }
 
   /** Takes the text of a document into the workspace; undefined where that is no file that is looked at. */
