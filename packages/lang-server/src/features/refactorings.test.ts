@@ -1,32 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { TestClient } from "../testing/test-client.ts";
-
-interface Action {
-  readonly title: string;
-  readonly edit: { readonly changes: Record<string, never[]> };
-}
-
-/** The texts after each action, by its title; what stands between `«` and `»` is selected. */
-async function actions(
-  texts: Readonly<Record<string, string>>,
-  kind: "refactor.extract" | "refactor.inline",
-): Promise<Readonly<Record<string, Readonly<Record<string, string>>>>> {
-  const [path = "", marked = ""] = Object.entries(texts).find(([, one]) => one.includes("«")) ?? [];
-  const position = (offset: number) => {
-    const lines = marked.slice(0, offset).replace(/[«»]/g, "").split("\n");
-    return { line: lines.length - 1, character: lines.at(-1)?.length ?? 0 };
-  };
-  const range = { start: position(marked.indexOf("«")), end: position(marked.indexOf("»")) };
-  const plain = { ...texts, [path]: marked.replace(/[«»]/g, "") };
-  await using client = await TestClient.start(plain);
-  await client.open(path);
-  const found = await client.connection.sendRequest<Action[]>("textDocument/codeAction", {
-    textDocument: { uri: client.uri(path) },
-    range,
-    context: { diagnostics: [], only: [kind] },
-  });
-  return Object.fromEntries(found.map(({ title, edit }) => [title, client.edited(edit.changes)]));
-}
+import { offeredActions as actions } from "../testing/offered-actions.ts";
 
 describe("extract", () => {
   it("gives a selected expression a name before the block that it is in, above its comments", async () => {

@@ -5,7 +5,7 @@ import type { ModuleSymbol } from "../index/symbol.ts";
 import { fileRole, type Workspace } from "../index/workspace.ts";
 
 /** A block at the top of a configuration that is understood as a whole. */
-export interface TopBlock {
+interface TopBlock {
   readonly index: FileIndex;
   readonly block: Block;
   /** The own argument of the block that the offset is in. */
