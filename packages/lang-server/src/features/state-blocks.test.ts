@@ -52,6 +52,13 @@ describe("blocks about objects", () => {
     );
   });
 
+  it("begin on a line of their own behind a file without one at its end", async () => {
+    const found = await offered({ "main.tf": 'resource "lab_object" «»"a" {\n}' });
+    expect(found["Add a moved block to lab_object.a"]?.["main.tf"]).toBe(
+      'resource "lab_object" "a" {\n}\n\nmoved {\n  from = lab_object.former\n  to   = lab_object.a\n}\n',
+    );
+  });
+
   it("import by the instances that there are", async () => {
     const main = (line: string) => `resource "lab_object" «»"a" {\n  ${line}\n}\n`;
     const title = "Add an import block for lab_object.a";

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { TextEdit } from "vscode-languageserver-protocol";
 import { offeredActions, offeredEdits } from "../testing/offered-actions.ts";
 
 const RENAMES = {
@@ -94,6 +95,18 @@ describe("conversion between syntaxes", () => {
       '{\n  "output": {\n    "o": {\n      "value": "${local.a}"\n    }\n  }\n}\n',
     ]);
     expect(await offeredActions(texts, "refactor.rewrite")).not.toHaveProperty([TO_JSON]);
+  });
+
+  it("replaces the whole text also for a client that counts in bytes", async () => {
+    const texts = { "main.tf": 'locals {\n}\noutput "«»o" { value = "äöü" }' };
+    const inBytes = { ...RENAMES, general: { positionEncodings: ["utf-8"] } };
+    const { edit } = (await offeredEdits(texts, "refactor.rewrite", inBytes))[TO_JSON] ?? {};
+    const edited = edit?.documentChanges?.flatMap((each) => ("edits" in each ? each.edits : []));
+    const written = Buffer.byteLength('output "o" { value = "äöü" }');
+    expect(edited).toHaveLength(1);
+    expect(edited?.[0]).toMatchObject({ range: { start: { line: 0 }, end: { line: 2 } } });
+    const [first] = edited as TextEdit[];
+    expect(first?.range.end.character).toBeGreaterThanOrEqual(written);
   });
 
   it("comes back to the text that was", async () => {

@@ -8,7 +8,7 @@ import {
   type SyntaxFile,
   TokenKind,
 } from "@stackwright/lang";
-import { type CodeAction, CodeActionKind } from "vscode-languageserver-protocol";
+import { type CodeAction, CodeActionKind, uinteger } from "vscode-languageserver-protocol";
 import { type JsonBodyModel, modelText, readJsonBody } from "../document/json-model.ts";
 import { Lines, uriOf } from "../document/locate.ts";
 import { nativeText } from "../document/native-text.ts";
@@ -33,7 +33,9 @@ export function syntaxConversions(context: FeatureContext, path: string): CodeAc
   const written = toNative ? inNativeSyntax(context, path, text) : inJsonSyntax(text);
   if (written === undefined) return [];
   const target = uriOf(`${stem}.${extension}${toNative ? "" : ".json"}`);
-  const whole = new Lines(text).range({ start: 0, end: text.length });
+  const { start, end } = new Lines(text).range({ start: 0, end: text.length });
+  // Under its new name the text is not known yet: the end of the last line, however the client counts.
+  const whole = { start, end: { line: end.line, character: uinteger.MAX_VALUE } };
   return [
     {
       title: toNative ? "Convert the file to native syntax" : "Convert the file to JSON syntax",
