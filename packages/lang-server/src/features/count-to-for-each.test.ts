@@ -1,7 +1,17 @@
 import { Value } from "@stackwright/cty";
-import { consoleScope, createScope, evaluate, parseFile, valueText } from "@stackwright/lang";
+import {
+  consoleScope,
+  createScope,
+  evaluate,
+  formatAddress,
+  moveAddress,
+  parseAddress,
+  parseFile,
+  valueText,
+} from "@stackwright/lang";
 import { describe, expect, it } from "vitest";
 import { offeredActions } from "../testing/offered-actions.ts";
+import { refactoringOf } from "../testing/refactoring-of.ts";
 
 const { functions } = consoleScope();
 const NAMES = ["z", "a", "m"].map((name) => Value.string(name));
@@ -73,6 +83,31 @@ output "o" {
 `,
       },
     });
+  });
+
+  it("moves every object to its key", async () => {
+    for (const [count, keys] of [
+      ["2", ["0", "1"]],
+      ['length(["web", "db"])', ["web", "db"]],
+    ] as const) {
+      const main = `«»resource "lab_object" "a" {\n  count = ${count}\n}\nmoved {\n  from = lab_object.z\n  to   = lab_object.a\n}\n`;
+      const [after] = Object.values(await rewrites({ "main.tf": main }));
+      const { refactoring, problems } = await refactoringOf(after?.["main.tf"] ?? "");
+      expect(problems).toEqual([]);
+      for (const name of ["lab_object.a", "lab_object.z"]) {
+        const moved = keys.map((_, at) => {
+          const address = parseAddress(`${name}[${at}]`);
+          if (address.value?.kind !== "resource") throw new Error(name);
+          return formatAddress(
+            refactoring.moves.reduce(
+              (each, move) => moveAddress(move, each) ?? each,
+              address.value,
+            ),
+          );
+        });
+        expect(moved).toEqual(keys.map((key) => `lab_object.a["${key}"]`));
+      }
+    }
   });
 
   it("takes the strings of a list as keys where its length is the number", async () => {

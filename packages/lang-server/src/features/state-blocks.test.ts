@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { offeredActions, offeredEdits } from "../testing/offered-actions.ts";
+import { refactoringOf } from "../testing/refactoring-of.ts";
 
 const offered = async (texts: Readonly<Record<string, string>>) =>
   offeredActions(texts, "refactor.rewrite");
@@ -68,6 +69,20 @@ describe("blocks about objects", () => {
     expect((await offered({ "main.tf": main("for_each = {}") }))[title]?.["main.tf"]).toContain(
       "import {\n  for_each = {}\n  to       = lab_object.a[each.key]\n  id       = each.value\n}\n",
     );
+  });
+
+  it("are what the language takes", async () => {
+    for (const line of ["", "  count = 1\n", "  for_each = {}\n"]) {
+      const main = `resource "lab_object" «»"a" {\n${line}}\n`;
+      const found = Object.entries(await offered({ "main.tf": main }));
+      expect(
+        found.map(([title]) => title).filter((each) => /import|moved/.test(each)),
+      ).toHaveLength(3);
+      for (const [title, texts] of found) {
+        const { problems } = await refactoringOf(texts["main.tf"] ?? "");
+        expect([title, problems]).toEqual([title, []]);
+      }
+    }
   });
 
   it("import only where a run begins, and once", async () => {
