@@ -7,10 +7,12 @@ import type { CommandContext } from "../command-context.ts";
 import { commandVersion } from "../command-version.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { commandProvisioners } from "../session/command-provisioners.ts";
+import { portOf, withListenErrors } from "../session/listen-error.ts";
 import { openModules } from "../session/modules.ts";
 import { openEngine } from "../session/open-engine.ts";
 import { plannedChanges } from "../session/planned-changes.ts";
 import { loadProject, type Project } from "../session/project.ts";
+import { acceptSingleClient } from "../session/single-client.ts";
 import { TrustedFolders } from "../session/trusted-folders.ts";
 import { createTerminal, type TerminalStreams } from "../terminal/terminal.ts";
 
@@ -21,14 +23,19 @@ export interface LspOptions {
   readonly trust?: string;
   /** A folder that is asked about again. */
   readonly forget?: string;
+  /** Port of loopback for one client, instead of standard input and output. */
+  readonly port?: string;
 }
+
+/** A client that starts the command for itself connects at once. */
+const CLIENT_TIMEOUT_MS = 300_000;
 
 /**
  * Serves one editor until it ends the server. Nothing is installed: what is there is used. With a folder to trust or to forget, it
  * keeps that and ends.
  */
 export async function lsp(
-  { providers, trust, forget }: LspOptions,
+  { providers, trust, forget, port }: LspOptions,
   { input, output }: Pick<TerminalStreams, "input" | "output">,
   context: CommandContext,
 ): Promise<ExitCode> {
@@ -42,6 +49,37 @@ export async function lsp(
     await decide(trust, "trusted");
     return EXIT.ok;
   }
+  if (port !== undefined) return serveSingleClient(portOf(port), providers, trusted, context);
+  return serveStreams({ input, output }, providers, trusted, context);
+}
+
+async function serveSingleClient(
+  port: number,
+  providers: boolean,
+  trusted: TrustedFolders,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { terminal, signal } = context;
+  const socket = await withListenErrors(async () =>
+    acceptSingleClient({
+      port,
+      onListening: (address) =>
+        terminal.write(`The language server waits for one client at ${address}\n`),
+      timeoutMs: CLIENT_TIMEOUT_MS,
+      signal,
+    }),
+  );
+  // A connection that breaks ends the server as one that ends.
+  socket.on("error", () => socket.destroy());
+  return serveStreams({ input: socket, output: socket }, providers, trusted, context);
+}
+
+async function serveStreams(
+  { input, output }: { readonly input: Readable; readonly output: Writable },
+  providers: boolean,
+  trusted: TrustedFolders,
+  context: CommandContext,
+): Promise<ExitCode> {
   await using server = serveLanguage({
     input,
     output,

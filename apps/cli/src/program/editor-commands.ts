@@ -13,6 +13,10 @@ export function defineEditorCommands(
   define("lsp", "serve an editor with the Language Server Protocol, over standard input and output")
     // Editors give it, also where there is nothing else.
     .option("--stdio", "over standard input and output, as without it", true)
+    .option(
+      "--port <port>",
+      "instead over a port of 127.0.0.1, for one client; 0 takes any that is free",
+    )
     .option("--no-providers", "start no provider: for folders of others that you do not trust")
     .option("--trust <folder>", "let editors start the providers that this folder brings, and end")
     .option("--forget <folder>", "take that back for this folder and those below, and end")

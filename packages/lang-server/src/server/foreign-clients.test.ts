@@ -163,6 +163,16 @@ describe("bytes", () => {
     },
   );
 
+  it("of a browser end the server, whatever they announce", async () => {
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: {} });
+    for (const first of ["POST /a:b HTTP/1.1", "POST / HTTP/1.1"]) {
+      await using client = new RawClient();
+      client.raw(`${first}\r\nHost: 127.0.0.1\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+      expect(await client.server.ended).toBe(1);
+      expect(client.received).toEqual([]);
+    }
+  });
+
   it("whose head does not end end the server", async () => {
     await using client = await RawClient.initialized();
     for (let part = 0; part < 10; part++) client.raw(`X-Part: ${"x".repeat(1000)}\r\n`);

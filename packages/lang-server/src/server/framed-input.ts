@@ -3,6 +3,8 @@ import { Transform, type TransformCallback } from "node:stream";
 /** Largest message that is taken, in bytes: an editor sends whole texts of files. */
 const MAX_MESSAGE_BYTES = 128 * 1024 * 1024;
 const MAX_HEAD_BYTES = 8192;
+/** Of a head. The first line of a request of a browser, for which a port of this machine may be one of a page, is none. */
+const FIELD = /^[a-z-]+:/i;
 const LENGTH = /^content-length:[ \t]*(\d+)[ \t]*\r?$/im;
 
 /**
@@ -35,6 +37,11 @@ export class FramedInput extends Transform {
         }
         at += rest.length;
         continue;
+      }
+      const fields = this.#head.slice(0, end).split("\r\n");
+      if (!fields.every((field) => FIELD.test(field))) {
+        done(new Error("the head of a message has what is no field"));
+        return;
       }
       const [, length] = LENGTH.exec(this.#head.slice(0, end + 2)) ?? [];
       if (length === undefined || Number(length) > MAX_MESSAGE_BYTES) {
