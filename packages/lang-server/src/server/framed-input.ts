@@ -40,7 +40,7 @@ export class FramedInput extends Transform {
       }
       const fields = this.#head.slice(0, end).split("\r\n");
       if (!fields.every((field) => FIELD.test(field))) {
-        done(new Error("the head of a message has what is no field"));
+        done(new Error("the head of a message has a line without a field"));
         return;
       }
       const [, length] = LENGTH.exec(this.#head.slice(0, end + 2)) ?? [];
