@@ -63,14 +63,21 @@ HEALTHCHECK --interval=5s --timeout=3s --start-period=30s --retries=5 \
 ENTRYPOINT ["stackwright-functions"]
 CMD ["--file", "/opt/stackwright/functions/functions.json", "--listen", "127.0.0.1:9000"]
 
+# Servers read connected repositories with git, and runs fetch modules with it. A base image may have it.
+FROM stackwright AS engine
+USER root
+RUN command -v git \
+  || (apt-get update && apt-get install --yes --no-install-recommends ca-certificates git && rm -rf /var/lib/apt/lists/*)
+USER 10001:10001
+
 # Executes the steps of runs for servers elsewhere: --server and --token-file say which. Providers are programs that it installs
 # below /var/lib/stackwright, which must not be mounted without the right to execute.
-FROM stackwright AS worker
+FROM engine AS worker
 HEALTHCHECK --interval=5s --timeout=3s --start-period=30s --retries=5 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.STACKWRIGHT_HEALTH_PORT ?? 7430}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 CMD ["worker", "--health-port", "7430"]
 
-FROM stackwright AS server
+FROM engine AS server
 EXPOSE 7400 7420
 HEALTHCHECK --interval=5s --timeout=3s --start-period=30s --retries=5 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.STACKWRIGHT_PORT ?? 7400}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]

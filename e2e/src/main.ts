@@ -12,7 +12,8 @@ const USAGE = `usage: pnpm e2e [--compose | --built | lay-out FOLDER | FILE...]
   pnpm e2e FILE...        those tests alone whose paths have one of the words
   pnpm e2e --built [...]  builds the packages, lays them out as an installation would, and runs
                           scenarios and terminal tests on that
-  pnpm e2e --compose      builds images and runs the scenarios of the main job with e2e/compose.yaml;
+  pnpm e2e --compose      builds images and runs the scenarios of the main job and of the server with
+                          e2e/compose.yaml;
                           the same as \`node tools/containers/src/main.ts try\`
   pnpm e2e lay-out FOLDER builds the packages and lays them out there, for E2E_INSTALLATION
 `;

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { chown, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
   type BootstrapCredentials,
@@ -10,9 +10,13 @@ import {
 import { waitFor } from "../testing/wait-for.ts";
 import type { Environment } from "./environment.ts";
 import { urnOf } from "./functions.ts";
+import { initRepository } from "./init-repository.ts";
 
 const FIRST = "/var/lib/stackwright/first-credentials.json";
 const NOTES = "/var/lib/stackwright/notes";
+/** What the servers see of the folder of repositories, and who they are. */
+const REPOSITORIES = "file:///srv/repositories";
+const SERVER_USER = 10_001;
 
 /**
  * The project of `e2e/compose.yaml` that `tools/containers` has started with the functions of the scenarios. It outlives
@@ -45,6 +49,18 @@ export async function openComposeEnvironment(): Promise<Environment> {
       const list = `[ ! -d ${NOTES} ] || ls ${NOTES}`;
       const text = await project.exec("functions", "sh", "-c", list);
       return text.split("\n").filter((line) => line !== "");
+    },
+    readNote: async (name) => project.exec("functions", "cat", `${NOTES}/${name}`),
+    changeNote: async (name, text) => {
+      const write = `[ -f "${NOTES}/$1" ] && printf %s "$2" > "${NOTES}/$1"`;
+      await project.exec("functions", "sh", "-c", write, "sh", name, text);
+    },
+    makeRepository: async (name) => {
+      const folder = join(secrets, "repositories", `${name}.git`);
+      await initRepository(folder);
+      // Git reads only repositories of the user who it runs as.
+      await chown(folder, SERVER_USER, SERVER_USER);
+      return { folder, address: `${REPOSITORIES}/${name}.git` };
     },
     stop: async (service) => {
       await project.run("stop", "--timeout", "20", service);

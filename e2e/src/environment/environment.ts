@@ -3,6 +3,12 @@ import type { ServerClient } from "@stackwright-tools/containers";
 /** What runs besides the command: the server with registry and store, and the runtime for functions. */
 export type Service = "server" | "functions";
 
+/** A bare Git repository: its folder on this machine, and the address that the server connects. */
+interface Repository {
+  readonly folder: string;
+  readonly address: string;
+}
+
 /**
  * The surroundings of a scenario: a server, functions with the provider of notes in both forms, and what can
  * happen to them. The command itself always runs on this machine, as a process of a test.
@@ -20,6 +26,13 @@ export interface Environment extends AsyncDisposable {
   urnOf(release: 1 | 2): string;
   /** Names of the existing notes. The functions have to run. */
   notes(): Promise<readonly string[]>;
+  /** The text of a note. */
+  readNote(name: string): Promise<string>;
+  /** Changes a note past its provider, as a user of a cloud does in its console. */
+  changeNote(name: string, text: string): Promise<void>;
+
+  /** Makes an empty bare Git repository that the server may connect. */
+  makeRepository(name: string): Promise<Repository>;
 
   /** Asks a service to end, and waits until it did; rejects where it does not end in order. */
   stop(service: Service): Promise<void>;

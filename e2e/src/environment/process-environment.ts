@@ -1,5 +1,6 @@
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import {
   type BootstrapCredentials,
   freePorts,
@@ -13,6 +14,7 @@ import { Scratch } from "../testing/scratch.ts";
 import { waitFor } from "../testing/wait-for.ts";
 import type { Environment, Service } from "./environment.ts";
 import { PROJECT, urnOf } from "./functions.ts";
+import { initRepository } from "./init-repository.ts";
 
 const STOP_MS = 30_000;
 
@@ -27,7 +29,8 @@ export async function startProcesses(): Promise<Environment> {
   const ports = await freePorts();
   await prepare({ directory: secrets, ports, region: "local", projects: [PROJECT] });
   const notes = join(scratch.folder, "notes");
-  await mkdir(notes);
+  const repositories = join(scratch.folder, "repositories");
+  await Promise.all([mkdir(notes), mkdir(repositories)]);
   await writeFunctionsFile(scratch, secrets, notes);
 
   const services = building.use(new Services(scratch, ports));
@@ -41,6 +44,17 @@ export async function startProcesses(): Promise<Environment> {
     functionsTable: join(secrets, "functions-table.json"),
     urnOf: (release) => urnOf(`notes-v${release}`),
     notes: async () => (await readdir(notes)).filter((name) => !name.startsWith(".")),
+    readNote: async (name) => readFile(join(notes, name), "utf8"),
+    changeNote: async (name, text) => {
+      // One that is not there is not made.
+      await truncate(join(notes, name));
+      await writeFile(join(notes, name), text);
+    },
+    makeRepository: async (name) => {
+      const folder = join(repositories, `${name}.git`);
+      await initRepository(folder);
+      return { folder, address: pathToFileURL(folder).href };
+    },
     stop: async (service) => services.stop(service),
     kill: async (service) => services.kill(service),
     start: async (service) => services.start(service),
@@ -93,6 +107,7 @@ class Services implements AsyncDisposable {
       port: `${server}`,
       "storage-port": `${storage}`,
       region: "local",
+      "vcs-folder": file("repositories"),
     };
     this.#words = {
       server: ["serve", ...Object.entries(serve).map(([name, value]) => `--${name}=${value}`)],

@@ -82,6 +82,15 @@ export class Story implements AsyncDisposable {
     );
   }
 
+  /** Who administrates the server, with commands that call it. */
+  administrator(): Person {
+    const { url, credentials } = this.environment.server;
+    const env = { STACKWRIGHT_SERVER: url, STACKWRIGHT_TOKEN: credentials.token };
+    return new Person(this.scratch, this.scratch.work, env, (started) =>
+      this.#running.push(started),
+    );
+  }
+
   /** Another user of the same stack: the configuration so far, in another folder, with another token. */
   async secondPerson(): Promise<Person> {
     const { scratch } = this;

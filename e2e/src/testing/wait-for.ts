@@ -9,7 +9,11 @@ const POLL_MS = 25;
 export async function waitFor<Found>(
   what: string,
   look: () => Found | undefined | false | Promise<Found | undefined | false>,
-  { limitMs = 60_000, seen }: { readonly limitMs?: number; readonly seen?: () => string } = {},
+  {
+    limitMs = 60_000,
+    pollMs = POLL_MS,
+    seen,
+  }: { readonly limitMs?: number; readonly pollMs?: number; readonly seen?: () => string } = {},
 ): Promise<Found> {
   const deadline = performance.now() + limitMs;
   for (;;) {
@@ -19,6 +23,6 @@ export async function waitFor<Found>(
       const context = seen === undefined ? "" : `\n${seen()}`;
       throw new Error(`waited ${limitMs / 1000} s for ${what}${context}`);
     }
-    await delay(POLL_MS);
+    await delay(pollMs);
   }
 }

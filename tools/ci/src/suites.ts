@@ -243,19 +243,24 @@ export const SUITES: readonly Suite[] = [
     run: async ({ root, reports }) => {
       const report = join(reports, "compose.json");
       const scenarios = join(reports, "compose-scenarios.json");
+      const team = join(reports, "compose-team-scenarios.json");
       // What an earlier run left would count for one that was skipped.
-      rmSync(scenarios, { force: true });
+      for (const file of [scenarios, team]) rmSync(file, { force: true });
       const script = join(root, "tools/containers/src/main.ts");
       // It gives up before it is stopped, so that nothing of it is left.
-      const words = ["try", "--report", report, "--scenarios-report", scenarios, "--minutes", "22"];
+      const files = ["--report", report, "--scenarios-report", scenarios, "--team-report", team];
+      const words = ["try", ...files, "--minutes", "22"];
       const result = await runSuiteCommand([process.execPath, script, ...words], {
         cwd: root,
         timeoutMs: minutes(25),
       });
       const steps = tallyReport(report, result);
-      if (!existsSync(scenarios)) return steps;
       // Each scenario counts; that vitest failed at all is a failed step already.
-      return addTallies([steps, tallyVitest(scenarios, { ...result, code: 0 })]);
+      const written = [scenarios, team].filter((file) => existsSync(file));
+      return addTallies([
+        steps,
+        ...written.map((file) => tallyVitest(file, { ...result, code: 0 })),
+      ]);
     },
   },
   {

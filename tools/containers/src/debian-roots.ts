@@ -6,14 +6,14 @@ import { requireCommand } from "@stackwright-tools/processes";
 
 /** Folders that are whole systems. */
 interface DebianRoots {
-  /** As little as there can be, with what Node is linked with. */
+  /** As little as there can be, with what Node is linked with, and git. */
   readonly base: string;
   /** The same with the server of PostgreSQL. */
   readonly postgres: string;
 }
 
 const PACKAGES = {
-  base: ["ca-certificates", "libstdc++6"],
+  base: ["ca-certificates", "libstdc++6", "git"],
   postgres: ["ca-certificates", "libstdc++6", "postgresql"],
 } as const;
 

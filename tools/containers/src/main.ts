@@ -21,11 +21,11 @@ const USAGE = `usage: node tools/containers/src/main.ts <command>
       writes their sums into the file
   check --sums FILE
       compares the images of the engine that runs, such as loaded ones, with these sums
-  try [--report FILE] [--scenarios-report FILE] [--minutes N] [--tag TAG]
+  try [--report FILE] [--scenarios-report FILE] [--team-report FILE] [--minutes N] [--tag TAG]
       builds the images from packages of Debian and of npm, without a registry of images; starts
       e2e/compose.yaml with them as docs/compose.md says, inspects the containers, runs the
-      scenarios of e2e/src/scenarios/main-job, and takes everything away. As root on Debian it
-      installs and starts a Docker engine where none runs; what cannot be tried is said.
+      scenarios of e2e/src/scenarios/main-job and server, and takes everything away. As root on
+      Debian it installs and starts a Docker engine where none runs; what cannot be tried is said.
       With a tag it takes images that are there.
   fresh [start|test]...
       runs \`npm start\` (twice) and \`npm test\` in a fresh clone with empty caches, on a system of
@@ -47,6 +47,7 @@ const { values, positionals } = parseArgs({
     project: { type: "string", multiple: true, default: ["a61dfe3154de42829367056598d5040f"] },
     report: { type: "string" },
     "scenarios-report": { type: "string" },
+    "team-report": { type: "string" },
     tag: { type: "string" },
     sums: { type: "string" },
     minutes: { type: "string", default: "25" },
@@ -132,19 +133,18 @@ async function runFresh(only: readonly string[]): Promise<number> {
 }
 
 async function runTrial(): Promise<number> {
-  const { tag, report, "scenarios-report": scenariosReport } = values;
+  const { tag, report, "scenarios-report": scenariosReport, "team-report": teamReport } = values;
   const minutes = Number(values.minutes);
   const interrupt = new AbortController();
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.once(name, () => interrupt.abort(new Error(`interrupted by ${name}`)));
   }
   const signal = AbortSignal.any([AbortSignal.timeout(minutes * 60_000), interrupt.signal]);
-  const tally = await tryCompose({ root, cache, tag, scenariosReport, say, signal }).catch(
-    (error: unknown) => {
-      say(failureText(error));
-      return { passed: 0, failed: ["the trial itself broke; see above"], skipped: [] };
-    },
-  );
+  const options = { root, cache, tag, scenariosReport, teamReport, say, signal };
+  const tally = await tryCompose(options).catch((error: unknown) => {
+    say(failureText(error));
+    return { passed: 0, failed: ["the trial itself broke; see above"], skipped: [] };
+  });
   for (const line of [...tally.skipped, ...tally.failed]) say(line);
   if (report !== undefined) {
     mkdirSync(dirname(report), { recursive: true });

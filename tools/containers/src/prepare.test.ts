@@ -13,7 +13,8 @@ async function prepared(directory: string, functions = 9000) {
     region: "local",
     projects: ["p"],
   });
-  const names = (await readdir(directory)).toSorted();
+  const found = await readdir(directory, { withFileTypes: true });
+  const names = found.flatMap((entry) => (entry.isFile() ? [entry.name] : []));
   const entries = names.map(async (name) => [name, await readFile(join(directory, name), "utf8")]);
   return Object.fromEntries(await Promise.all(entries)) as Record<string, string>;
 }
@@ -34,6 +35,7 @@ describe("prepare", () => {
     expect(password).toMatch(/^[0-9a-f]{40}$/);
     expect(JSON.parse(files["server.json"] ?? "")).toEqual({
       store: `postgres://stackwright:${password}@postgres:5432/stackwright`,
+      vcsFolders: ["/srv/repositories"],
     });
     expect(Buffer.from(files["server-key"] ?? "", "base64")).toHaveLength(32);
     const key = JSON.parse(files["platform-key.json"] ?? "") as object;

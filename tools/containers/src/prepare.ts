@@ -30,6 +30,10 @@ export async function prepare(options: PrepareOptions): Promise<void> {
   const { directory, ports, region, projects } = options;
   await mkdir(directory, { recursive: true, mode: 0o700 });
   await chmod(directory, 0o700);
+  // No secret: Git repositories that the server may connect.
+  const repositories = join(directory, "repositories");
+  await mkdir(repositories, { recursive: true });
+  await chmod(repositories, 0o755);
 
   const password = await keep(directory, "postgres-password", secret);
   await keep(directory, "server-key", () => randomBytes(32).toString("base64"));
@@ -38,6 +42,8 @@ export async function prepare(options: PrepareOptions): Promise<void> {
   );
   await putJson(directory, "server.json", {
     store: `postgres://stackwright:${password}@postgres:5432/stackwright`,
+    // What the compose file mounts there.
+    vcsFolders: ["/srv/repositories"],
   });
   const account = { ...(JSON.parse(key) as object), projects };
   await putJson(directory, "platform-accounts.json", { accounts: [account] });

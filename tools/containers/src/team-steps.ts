@@ -13,7 +13,7 @@ const LIMIT_MS = 120_000;
 const MAIN = 'resource "terraform_data" "a" { input = "x" }\n';
 
 /** A second server, and two workers that execute the runs of both. */
-export const TEAM: readonly TrialStep[] = [
+export const TEAM_STARTING: readonly TrialStep[] = [
   {
     name: "docs/compose.md leads to a second server and two workers, which execute runs",
     run: async (world) => {
@@ -23,6 +23,10 @@ export const TEAM: readonly TrialStep[] = [
       await applies(world, "one");
     },
   },
+];
+
+/** One of each dies, and the team goes. */
+export const TEAM_ENDING: readonly TrialStep[] = [
   {
     name: "runs are executed while one of the servers and one of the workers are gone",
     run: async (world) => {

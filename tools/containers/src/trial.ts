@@ -9,7 +9,7 @@ import { failureText } from "./failure-text.ts";
 import { tryFunctionImage } from "./function-image.ts";
 import { openEngine } from "./open-engine.ts";
 import { PackagesMissing } from "./pnpm-root.ts";
-import { TEAM } from "./team-steps.ts";
+import { TEAM_ENDING, TEAM_STARTING } from "./team-steps.ts";
 import { CONTAINERS, ENDING, STARTING, type TrialStep } from "./trial-steps.ts";
 import { TrialWorld } from "./trial-world.ts";
 
@@ -26,8 +26,9 @@ interface TrialOptions {
   readonly cache: string;
   /** Images that were built before, of an engine that runs; without it they are built, and removed at the end. */
   readonly tag?: string | undefined;
-  /** A file for what vitest says of the scenarios. */
+  /** Files for what vitest says of the scenarios, with one server and with the team. */
   readonly scenariosReport?: string | undefined;
+  readonly teamReport?: string | undefined;
   readonly say: (text: string) => void;
   readonly signal: AbortSignal;
 }
@@ -72,7 +73,7 @@ export async function tryCompose(options: TrialOptions): Promise<TrialReport> {
 }
 
 async function goThrough(
-  { root, say, signal, scenariosReport }: TrialOptions,
+  { root, say, signal, scenariosReport, teamReport }: TrialOptions,
   resources: AsyncDisposableStack,
   docker: Docker,
   tag: string,
@@ -82,11 +83,16 @@ async function goThrough(
   const steps: readonly TrialStep[] = [
     ...STARTING,
     ...CONTAINERS,
-    ...TEAM,
     {
-      name: "the scenarios that plain processes go through as well",
-      run: async () => runScenarios(world, scenariosReport),
+      name: "the scenarios of the main job, which plain processes go through as well",
+      run: async () => runScenarios(world, "main-job", scenariosReport),
     },
+    ...TEAM_STARTING,
+    {
+      name: "the scenarios of the server, with two servers and two workers",
+      run: async () => runScenarios(world, "server", teamReport),
+    },
+    ...TEAM_ENDING,
     ...ENDING,
   ];
   let passed = 0;
@@ -116,9 +122,10 @@ async function goThrough(
   return { passed: passed + 1, failed: [], skipped: [] };
 }
 
-/** The scenarios of the main job, with the project as their environment; vitest says how they go. */
+/** The scenarios of a folder, with the project as their environment; vitest says how they go. */
 async function runScenarios(
   { root, folder, running, signal }: TrialWorld,
+  scenarios: "main-job" | "server",
   report: string | undefined,
 ): Promise<void> {
   const file = join(folder, "running.json");
@@ -126,7 +133,7 @@ async function runScenarios(
   const vitest = join(root, "node_modules/vitest/vitest.mjs");
   const words = ["run", "--config", "vitest.live.config.ts", "--project", "e2e"];
   const { code } = await runCommand(
-    [process.execPath, vitest, ...words, "src/scenarios/main-job"],
+    [process.execPath, vitest, ...words, `src/scenarios/${scenarios}`],
     {
       cwd: root,
       timeoutMs: 15 * 60_000,
