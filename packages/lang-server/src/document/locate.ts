@@ -34,7 +34,21 @@ export class Lines {
   }
 }
 
-/** A span of a file as the protocol has it. */
-export function locationOf(path: string, text: string, span: Span): Location {
-  return { uri: uriOf(path), range: new Lines(text).range(span) };
+/** Spans of files as the protocol has them. Each text is divided into lines once. */
+export class Locations {
+  readonly #textOf: (path: string) => string | undefined;
+  readonly #lines = new Map<string, Lines>();
+
+  constructor(textOf: (path: string) => string | undefined) {
+    this.#textOf = textOf;
+  }
+
+  of({ path, span }: { readonly path: string; readonly span: Span }): Location {
+    let lines = this.#lines.get(path);
+    if (lines === undefined) {
+      lines = new Lines(this.#textOf(path) ?? "");
+      this.#lines.set(path, lines);
+    }
+    return { uri: uriOf(path), range: lines.range(span) };
+  }
 }

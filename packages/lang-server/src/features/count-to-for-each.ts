@@ -55,12 +55,14 @@ export function countConversions(workspace: Workspace, path: string, offset: num
   if (own === undefined || lines === undefined) return [];
   const moves = movedBlocks(symbol, instances);
   if (moves !== "") own.push(behind(index.file.source.text, lines, moves));
-  const edits = new Map<string, readonly SpanEdit[]>([[path, own]]);
+  const edits = new Map<string, SpanEdit[]>([[path, own]]);
   for (const use of workspace.occurrences(folder, symbol)) {
     if (use.declares) continue;
     const changed = useEdits(workspace, use, instances);
     if (changed === undefined) return [];
-    edits.set(use.path, [...(edits.get(use.path) ?? []), ...changed]);
+    const others = edits.get(use.path);
+    if (others === undefined) edits.set(use.path, changed);
+    else others.push(...changed);
   }
   const changes: Record<string, TextEdit[]> = {};
   for (const [file, spans] of edits) {

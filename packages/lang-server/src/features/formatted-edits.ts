@@ -20,8 +20,7 @@ export function formattedEdits(
   const lines = new Lines(text);
   const result: TextEdit[] = [];
   for (const region of regions(text, body.items, edits)) {
-    const within = edits.filter(({ start, end }) => start >= region.start && end <= region.end);
-    const { text: formatted } = formatFile({ name: "", text: edited(text, region, within) });
+    const { text: formatted } = formatFile({ name: "", text: edited(text, region) });
     if (formatted === undefined) return undefined;
     const before = text.slice(region.start, region.end);
     if (formatted === before) continue;
@@ -36,45 +35,61 @@ export function formattedEdits(
 }
 
 /** The text of a region with edits in it done. */
-function edited(text: string, region: Span, edits: readonly SpanEdit[]): string {
+function edited(text: string, region: Region): string {
   let result = "";
   let at = region.start;
-  for (const { start, end, newText } of edits.toSorted((a, b) => a.start - b.start)) {
+  for (const { start, end, newText } of region.edits) {
     result += text.slice(at, start) + newText;
     at = end;
   }
   return result + text.slice(at, region.end);
 }
 
-function regions(text: string, items: readonly Span[], edits: readonly Span[]): Span[] {
-  const found: { start: number; end: number }[] = [];
-  const wholeLines = ({ start, end }: Span) => {
-    const isLine = end > start && text[end - 1] === "\n";
-    const newline = isLine ? end - 1 : text.indexOf("\n", end);
-    const close = newline === -1 ? text.length : newline + 1;
-    return { start: text.lastIndexOf("\n", start - 1) + 1, end: close };
-  };
-  for (const edit of edits) {
-    const span = { ...wholeLines(edit) };
+/** A stretch of lines, with the edits in it in their order. */
+interface Region extends Span {
+  readonly edits: readonly SpanEdit[];
+}
+
+/** Edits in order, those together whose lines, or the blocks and arguments on those, touch. */
+function regions(text: string, items: readonly Span[], edits: readonly SpanEdit[]): Region[] {
+  const groups = touching(items.map((item) => wholeLines(text, item)));
+  const found: { start: number; end: number; edits: SpanEdit[] }[] = [];
+  let group = 0;
+  for (const edit of edits.toSorted((a, b) => a.start - b.start)) {
+    const span = { ...wholeLines(text, edit) };
+    while ((groups[group]?.end ?? span.start) < span.start) group += 1;
     // What stands together is aligned together.
-    for (let grown = true; grown; ) {
-      grown = false;
-      for (const item of items) {
-        const { start, end } = wholeLines(item);
-        const touches = start <= span.end && end >= span.start;
-        if (!touches || (start >= span.start && end <= span.end)) continue;
-        span.start = Math.min(span.start, start);
-        span.end = Math.max(span.end, end);
-        grown = true;
-      }
+    for (let at = group; ; at += 1) {
+      const next = groups[at];
+      if (next === undefined || next.start > span.end) break;
+      span.start = Math.min(span.start, next.start);
+      span.end = Math.max(span.end, next.end);
     }
-    found.push(span);
+    const last = found.at(-1);
+    if (last === undefined || span.start > last.end) {
+      found.push({ ...span, edits: [edit] });
+    } else {
+      last.end = Math.max(last.end, span.end);
+      last.edits.push(edit);
+    }
   }
+  return found;
+}
+
+function wholeLines(text: string, { start, end }: Span): Span {
+  const isLine = end > start && text[end - 1] === "\n";
+  const newline = isLine ? end - 1 : text.indexOf("\n", end);
+  const close = newline === -1 ? text.length : newline + 1;
+  return { start: text.lastIndexOf("\n", start - 1) + 1, end: close };
+}
+
+/** Spans in order, those that touch as one. */
+function touching(spans: readonly Span[]): Span[] {
   const merged: { start: number; end: number }[] = [];
-  for (const span of found.toSorted((a, b) => a.start - b.start)) {
+  for (const { start, end } of spans) {
     const last = merged.at(-1);
-    if (last !== undefined && span.start <= last.end) last.end = Math.max(last.end, span.end);
-    else merged.push(span);
+    if (last !== undefined && start <= last.end) last.end = Math.max(last.end, end);
+    else merged.push({ start, end });
   }
   return merged;
 }

@@ -2,7 +2,7 @@ import { isAbsolute, join } from "node:path";
 import { parseModuleSource } from "@stackwright/lang";
 import type { DocumentHighlight, DocumentLink, Location } from "vscode-languageserver-protocol";
 import { DocumentHighlightKind } from "vscode-languageserver-protocol";
-import { Lines, locationOf, uriOf } from "../document/locate.ts";
+import { Lines, Locations, uriOf } from "../document/locate.ts";
 import { textOf } from "../index/text-of.ts";
 import type { Workspace } from "../index/workspace.ts";
 
@@ -10,9 +10,8 @@ import type { Workspace } from "../index/workspace.ts";
 export function definition(workspace: Workspace, path: string, offset: number): Location[] {
   const found = workspace.occurrenceAt(path, offset);
   if (found === undefined) return [];
-  return workspace
-    .find(found.folder, found.symbol)
-    .map((each) => locationOf(each.path, workspace.text(each.path) ?? "", each.span));
+  const locations = new Locations((each) => workspace.text(each));
+  return workspace.find(found.folder, found.symbol).map((each) => locations.of(each));
 }
 
 /** All places of the symbol at an offset, in all modules of the workspace. */
@@ -24,10 +23,11 @@ export function references(
 ): Location[] {
   const found = workspace.occurrenceAt(path, offset);
   if (found === undefined) return [];
+  const locations = new Locations((each) => workspace.text(each));
   return workspace
     .occurrences(found.folder, found.symbol)
     .filter(({ declares }) => includeDeclaration || !declares)
-    .map((each) => locationOf(each.path, workspace.text(each.path) ?? "", each.span));
+    .map((each) => locations.of(each));
 }
 
 /** The places of the symbol at an offset in the same file. */

@@ -97,7 +97,9 @@ function usualMoves(
   for (const piece of pieces) {
     const target = usualFile(workspace, path, piece.block.type);
     if (target === undefined || target === path) continue;
-    found.set(target, [...(found.get(target) ?? []), piece]);
+    const others = found.get(target);
+    if (others === undefined) found.set(target, [piece]);
+    else others.push(piece);
   }
   return found;
 }
@@ -171,14 +173,20 @@ function emptied(text: string, spans: readonly Span[]): Span[] {
   return merged.map(({ start, end }) => {
     const behind = /^(?:[ \t]*\r?\n)*/.exec(text.slice(end))?.[0].length ?? 0;
     if (/\S/.test(text.slice(end))) {
-      const isSeparated = /(?:^|\n)[ \t]*\r?\n$/.test(text.slice(0, start)) || start === 0;
-      return { start, end: isSeparated ? end + behind : end };
+      return { start, end: isBehindEmptyLine(text, start) ? end + behind : end };
     }
     return {
       start: text.slice(0, start).trimEnd().length + lineEnd(text, start),
       end: text.length,
     };
   });
+}
+
+/** Whether nothing, or an empty line, is before a line that begins at an offset. */
+function isBehindEmptyLine(text: string, start: number): boolean {
+  if (start === 0) return true;
+  const lineStart = start === 1 ? 0 : text.lastIndexOf("\n", start - 2) + 1;
+  return text[start - 1] === "\n" && !/\S/.test(text.slice(lineStart, start));
 }
 
 /** The length of the end of the last line with text before an offset. */

@@ -9,7 +9,7 @@ import {
   type WorkspaceSymbol,
 } from "vscode-languageserver-protocol";
 import { expressionsAt } from "../document/find-place.ts";
-import { Lines, locationOf } from "../document/locate.ts";
+import { Lines, Locations } from "../document/locate.ts";
 import type { FileNames } from "../index/file-index.ts";
 import { type Span, symbolText } from "../index/symbol.ts";
 import type { Workspace } from "../index/workspace.ts";
@@ -56,11 +56,12 @@ function blockTitle({ type, labels }: Block): string {
 /** What modules of the workspace declare whose name has the letters of a query, in their order. */
 export function workspaceSymbols(workspace: Workspace, query: string): WorkspaceSymbol[] {
   const found: WorkspaceSymbol[] = [];
+  const locations = new Locations((path) => workspace.text(path));
   for (const folder of workspace.folders()) {
     for (const { symbol, path, span } of workspace.declarations(folder)) {
       const name = symbolText(symbol);
       if (!hasLetters(name, query)) continue;
-      const location = locationOf(path, workspace.text(path) ?? "", span);
+      const location = locations.of({ path, span });
       found.push({ name, kind: KINDS[symbol.kind] ?? SymbolKind.Variable, location });
       if (found.length >= MAX_SYMBOLS) return found;
     }

@@ -53,6 +53,19 @@ describe("the encoding of positions", () => {
     expect(chosenEncoding(offered)).toBe(expected);
   });
 
+  it("is the same anywhere in a long line", () => {
+    const line = `${"a".repeat(255)}😀${"é😀x".repeat(300)}`;
+    const bytes = new BytePositions(() => line);
+    const ends: number[] = [];
+    for (const sign of line) ends.push((ends.at(-1) ?? 0) + sign.length);
+    const counted = ends.map((character) => {
+      const { position } = bytes.sent({ position: { line: 0, character } }, "a");
+      const back = bytes.received({ uri: "a", position }).position.character;
+      return [position.character, back];
+    });
+    expect(counted).toEqual(ends.map((end) => [Buffer.byteLength(line.slice(0, end)), end]));
+  });
+
   it("rounds down within a character, and ends with the line", () => {
     const bytes = new BytePositions(() => "é😀\r\nx");
     const units = (character: number): number =>

@@ -93,6 +93,7 @@ export function tokensInBytes(data: readonly number[], text: string): number[] {
 class ByteLines {
   readonly #text: string;
   readonly #document: TextDocument;
+  readonly #lines = new Map<number, ByteLine>();
 
   constructor(text: string) {
     this.#text = text;
@@ -100,23 +101,74 @@ class ByteLines {
   }
 
   toBytes({ line, character }: Position): Position {
-    const start = this.#document.offsetAt({ line, character: 0 });
-    const end = this.#document.offsetAt({ line, character });
-    return { line, character: Buffer.byteLength(this.#text.slice(start, end)) };
+    return { line, character: this.#line(line).bytes(character) };
   }
 
   /** Within a character is before it, and behind the line its end. */
   fromBytes({ line, character }: Position): Position {
-    const start = this.#document.offsetAt({ line, character: 0 });
-    const end = this.#document.offsetAt({ line, character: Number.MAX_SAFE_INTEGER });
-    let units = 0;
-    let bytes = 0;
-    for (const sign of this.#text.slice(start, end)) {
+    return { line, character: this.#line(line).units(character) };
+  }
+
+  #line(line: number): ByteLine {
+    let known = this.#lines.get(line);
+    if (known === undefined) {
+      const start = this.#document.offsetAt({ line, character: 0 });
+      const end = this.#document.offsetAt({ line, character: Number.MAX_SAFE_INTEGER });
+      known = new ByteLine(this.#text.slice(start, end));
+      this.#lines.set(line, known);
+    }
+    return known;
+  }
+}
+
+/** How many units are between two places of a line whose bytes are known. */
+const MARK_DISTANCE = 256;
+
+/** A line, with how many bytes are before some places of it: a long one is not counted again for each position. */
+class ByteLine {
+  readonly #text: string;
+  readonly #marks: { readonly units: number; readonly bytes: number }[] = [{ units: 0, bytes: 0 }];
+
+  constructor(text: string) {
+    this.#text = text;
+    let [units, bytes] = [0, 0];
+    while (units + MARK_DISTANCE < text.length) {
+      let next = units + MARK_DISTANCE;
+      // Not within a character of two units.
+      if ((text.codePointAt(next - 1) ?? 0) > 0xffff) next += 1;
+      bytes += Buffer.byteLength(text.slice(units, next));
+      units = next;
+      this.#marks.push({ units, bytes });
+    }
+  }
+
+  bytes(character: number): number {
+    const mark = this.#before(({ units }) => units <= character);
+    return mark.bytes + Buffer.byteLength(this.#text.slice(mark.units, character));
+  }
+
+  units(character: number): number {
+    const mark = this.#before(({ bytes }) => bytes <= character);
+    let { units, bytes } = mark;
+    for (const sign of this.#text.slice(units, units + MARK_DISTANCE + 1)) {
       bytes += Buffer.byteLength(sign);
       if (bytes > character) break;
       units += sign.length;
     }
-    return { line, character: units };
+    return units;
+  }
+
+  /** The last mark for which something is so that is so for those before it. */
+  #before(isSo: (mark: { readonly units: number; readonly bytes: number }) => boolean) {
+    let low = 0;
+    let high = this.#marks.length;
+    while (low + 1 < high) {
+      const middle = (low + high) >> 1;
+      const mark = this.#marks[middle];
+      if (mark !== undefined && isSo(mark)) low = middle;
+      else high = middle;
+    }
+    return this.#marks[low] ?? { units: 0, bytes: 0 };
   }
 }
 
