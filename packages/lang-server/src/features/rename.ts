@@ -5,12 +5,24 @@ import { isIdentifier } from "@stackwright/lang";
 import type { Range, TextEdit, WorkspaceEdit } from "vscode-languageserver-protocol";
 import { Lines, uriOf } from "../document/locate.ts";
 import { type ModuleSymbol, sameSymbol, shortName, symbolText } from "../index/symbol.ts";
-import { fileKind, type PlacedOccurrence, type Workspace } from "../index/workspace.ts";
+import { fileKind, isOverride, type PlacedOccurrence, type Workspace } from "../index/workspace.ts";
 import { appended } from "./appended.ts";
 import { jsonMoved } from "./json-moved.ts";
 
 /** What is between two names. */
 const NO_NAME = /[^\p{ID_Continue}-]+/u;
+
+/** What these say in the call of a module is for the call itself, so that a variable of that name could not be set. */
+const OF_CALLS: ReadonlySet<string> = new Set([
+  "source",
+  "version",
+  "providers",
+  "count",
+  "for_each",
+  "lifecycle",
+  "depends_on",
+  "locals",
+]);
 
 /** Why something cannot be renamed; the client shows the message. */
 export class RenameRefused extends Error {
@@ -54,6 +66,11 @@ export function rename(
       `"${newName}" is not a valid name: names have letters, digits, "_" and "-", and begin with a letter or "_".`,
     );
   }
+  if (symbol.kind === "variable" && OF_CALLS.has(newName)) {
+    throw new RenameRefused(
+      `A variable cannot be "${newName}", which calls of modules have for themselves.`,
+    );
+  }
   const target = withName(symbol, newName);
   if (target.name === symbol.name) return { changes: {} };
   const [taken] = workspace.find(folder, target);
@@ -92,8 +109,10 @@ export function rename(
     }));
   }
   if (isMoved(symbol)) {
-    const edits = (changes[uriOf(declaration.path)] ??= []);
-    append(edits, movedBlock(workspace, declaration.path, symbolText(symbol), symbolText(target)));
+    // What overrides other blocks has no moves.
+    const { path: place } = declarations.find((each) => !isOverride(each.path)) ?? declaration;
+    const edits = (changes[uriOf(place)] ??= []);
+    append(edits, movedBlock(workspace, place, symbolText(symbol), symbolText(target)));
   }
   return { changes };
 }

@@ -9,7 +9,7 @@ import {
 import { itemLines } from "../document/item-span.ts";
 import { Lines, uriOf } from "../document/locate.ts";
 import type { Span } from "../index/symbol.ts";
-import { fileRole, type Workspace } from "../index/workspace.ts";
+import { fileRole, isOverride, type Workspace } from "../index/workspace.ts";
 import { appended } from "./appended.ts";
 import type { FeatureContext } from "./feature-context.ts";
 
@@ -156,10 +156,6 @@ function isShadowed(workspace: Workspace, path: string, isThere: boolean): boole
   const other = `${stem}${extension === ".tf" ? ".tofu" : ".tf"}`;
   const isOtherThere = workspace.filesOf(dirname(path)).includes(other);
   return isOtherThere && (extension === ".tf" || !isThere);
-}
-
-function isOverride(path: string): boolean {
-  return /(?:^|_)override$/.test(basename(path, extname(path)));
 }
 
 /** What is removed with the lines of moved blocks: the empty lines that would be too many without them. */

@@ -4,6 +4,7 @@ import {
   type AttributeStep,
   type Block,
   type Body,
+  childExpressions,
   type Expression,
   expressionReferences,
   parseReference,
@@ -32,9 +33,11 @@ const CALL_META: ReadonlySet<string> = new Set([
   "providers",
   "count",
   "for_each",
-  "enabled",
   "depends_on",
 ]);
+
+/** Arguments of variables and outputs that are not evaluated: in JSON syntax their texts are what they are, and no templates. */
+const CONSTANTS: ReadonlySet<string> = new Set(["type", "default", "description", "deprecated"]);
 
 /** Walks a file and collects what it names. */
 export class NameCollector {
@@ -88,13 +91,13 @@ export class NameCollector {
         if (first !== undefined) {
           this.#declare({ kind: "variable", name: first.value }, labelSpan(first), block);
         }
-        this.#body(block.body, new Set(["type"]));
+        this.#body(block.body, CONSTANTS);
         return;
       case "output":
         if (first !== undefined) {
           this.#declare({ kind: "output", name: first.value }, labelSpan(first), block);
         }
-        this.#body(block.body);
+        this.#body(block.body, CONSTANTS);
         return;
       case "locals":
         for (const item of block.body.items) {
@@ -221,6 +224,8 @@ export class NameCollector {
     for (const item of body.items) {
       const isAddress = item.kind === "attribute" && (item.name === "from" || item.name === "to");
       if (isAddress) this.#address(item.expression);
+      else if (item.kind === "attribute" && item.name === "provider")
+        this.#providerReference(item.expression);
       else this.#item(item);
     }
   }
@@ -355,6 +360,21 @@ export class NameCollector {
     for (const traversal of expressionReferences(expression)) {
       if (!iterators.has(traversal.root)) this.#reference(traversal);
     }
+    this.#instanceOutputs(expression, new Map());
+  }
+
+  /** The outputs of instances of a call that are taken together, or of which the key is not known: no reference ends with those. */
+  #instanceOutputs(expression: Expression, instances: Map<Expression, Expression>): void {
+    if (expression.kind === "splat") instances.set(expression.item, expression.from);
+    if (expression.kind === "relative-traversal") {
+      const { from } = expression;
+      const call = callOf(from.kind === "index" ? from.collection : instances.get(from));
+      const [step] = expression.steps;
+      if (call !== undefined && step?.kind === "attribute-step") {
+        this.#use({ kind: "output", name: step.name }, stepSpan(step), [call]);
+      }
+    }
+    for (const child of childExpressions(expression)) this.#instanceOutputs(child, instances);
   }
 
   #reference(traversal: ScopeTraversal): void {
@@ -407,6 +427,18 @@ export class NameCollector {
 }
 
 const NONE: ReadonlySet<string> = new Set();
+
+/** The name of the call whose instances an expression is. */
+function callOf(expression: Expression | undefined): string | undefined {
+  if (expression?.kind === "parentheses") return callOf(expression.expression);
+  if (expression?.kind === "call") {
+    const [argument, ...others] = expression.arguments;
+    return expression.name === "values" && others.length === 0 ? callOf(argument) : undefined;
+  }
+  if (expression?.kind !== "scope-traversal" || expression.root !== "module") return undefined;
+  const [step, ...others] = expression.steps;
+  return step?.kind === "attribute-step" && others.length === 0 ? step.name : undefined;
+}
 
 function nameOf({ start, nameEnd }: Attribute): Span {
   return { start, end: nameEnd };

@@ -54,6 +54,11 @@ export function fileRole(path: string): "configuration" | "values" | undefined {
   return kind === undefined || kind.isJson || kind.role === "test" ? undefined : kind.role;
 }
 
+/** Whether the blocks of a file of the configuration change those of others, and are none themselves. */
+export function isOverride(path: string): boolean {
+  return /(?:^|_)override\.(?:tf|tofu)(?:\.json)?$/.test(basename(path));
+}
+
 /** A file whose names are known. */
 interface FileKind {
   readonly role: FileRole;
@@ -125,7 +130,7 @@ export class Workspace {
     const cached = this.#disk.get(path);
     if (cached?.stamp === stamp) return cached.text;
     try {
-      const text = readFileSync(path, "utf8");
+      const text = readAsEditors(path);
       this.#disk.set(path, { stamp, text });
       return text;
     } catch {
@@ -258,8 +263,7 @@ export class Workspace {
   /** Whether an open file has the text in the editor that it has on the disk. */
   isAsOnDisk(path: string): boolean {
     try {
-      // Editors keep the mark of the encoding to themselves.
-      return readFileSync(path, "utf8").replace(/^\uFEFF/, "") === this.#open.get(path);
+      return readAsEditors(path) === this.#open.get(path);
     } catch {
       return false;
     }
@@ -406,6 +410,11 @@ export class Workspace {
     const declaring = this.modulesOfTest(path).filter((each) => this.find(each, symbol).length > 0);
     return declaring[0] ?? owner;
   }
+}
+
+/** Editors keep the mark of the encoding to themselves, and count positions without it. */
+function readAsEditors(path: string): string {
+  return readFileSync(path, "utf8").replace(/^\uFEFF/, "");
 }
 
 /** The folder and what the next ones of each lead to. */

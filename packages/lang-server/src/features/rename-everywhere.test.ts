@@ -1,0 +1,93 @@
+import { describe, expect, it } from "vitest";
+import { TestClient } from "../testing/test-client.ts";
+
+type Texts = Readonly<Record<string, string>>;
+
+/** The texts of the files that a rename of what is at the cursor to `area` changes. */
+async function renamed(texts: Texts): Promise<Texts> {
+  await using client = await TestClient.start(texts);
+  const params = { newName: "area" };
+  const { changes } = await client.at<{ changes: never }>("textDocument/rename", params);
+  return client.edited(changes);
+}
+
+/** All names are changed, and nothing else. */
+async function expectAll(texts: Texts): Promise<void> {
+  expect(await renamed(texts)).toEqual(
+    Object.fromEntries(
+      Object.entries(texts).map(([path, text]) => [
+        path,
+        text.replace("|", "").replaceAll("zone", "area"),
+      ]),
+    ),
+  );
+}
+
+describe("a rename", () => {
+  it("changes an output of instances whose key is evaluated, or that are taken together", async () => {
+    await expectAll({
+      "m/main.tf": 'output "zo|ne" {\n  value = 1\n}\n',
+      "main.tf":
+        'module "m" {\n  source = "./m"\n  count  = 2\n}\nlocals {\n  a = module.m[local.i].zone\n  b = [module.m[*].zone, module.m.*.zone, (module.m)[*].zone.x[0]]\n  c = values(module.m)[*].zone\n  d = "${module.m[local.i].zone}"\n}\n',
+      "b.tf.json": '{"locals":{"e":"${module.m[local.i].zone} ${module.m[*].zone}"}}',
+    });
+  });
+
+  it("changes a provider configuration in a block that imports", async () => {
+    await expectAll({
+      "main.tf":
+        'provider "lab" {\n  alias = "zo|ne"\n}\nimport {\n  to       = lab_server.a\n  id       = "a"\n  provider = lab.zone\n}\n',
+      "b.tf.json": '{"import":{"to":"lab_server.b","id":"b","provider":"lab.zone"}}',
+    });
+  });
+
+  it("leaves texts in JSON that are no templates", async () => {
+    const text =
+      '{"variable":{"z":{"default":"${local.zone}","description":"${local.zone}"}},"output":{"o":{"description":"${local.zone}","value":"${local.zo|ne}"}},"locals":{"zone":1}}';
+    expect((await renamed({ "main.tf.json": text }))["main.tf.json"]).toBe(
+      text.replace("local.zo|ne", "local.area").replace('"zone":1', '"area":1'),
+    );
+  });
+
+  it("adds no moved block to a file of overrides", async () => {
+    const found = await renamed({
+      "main.tf": 'resource "lab_server" "zo|ne" {\n}\n',
+      "a_override.tf": 'resource "lab_server" "zone" {\n}\n',
+      "b_override.tf.json": '{"resource":{"lab_server":{"zone":{}}}}',
+    });
+    expect(Object.keys(found).filter((path) => found[path]?.includes("moved"))).toEqual([
+      "main.tf",
+    ]);
+  });
+
+  it("has places as editors count them in a file with a mark of its encoding", async () => {
+    const mark = "\uFEFF";
+    await using client = await TestClient.start({
+      "main.tf": 'output "o" {\n  value = var.zo|ne\n}\n',
+      "variables.tf": `${mark}variable "zone" {}\n`,
+    });
+    const { changes } = await client.at<{ changes: Record<string, object[]> }>(
+      "textDocument/rename",
+      { newName: "area" },
+    );
+    const start = { line: 0, character: 'variable "'.length };
+    expect(changes[client.uri("variables.tf")]).toMatchObject([{ range: { start } }]);
+  });
+
+  it("of a variable whose name arguments of other blocks have changes the call as well", async () => {
+    const found = await renamed({
+      "m/main.tf": 'variable "ena|bled" {}\n',
+      "main.tf": 'module "m" {\n  source  = "./m"\n  enabled = true\n}\n',
+    });
+    expect(found["main.tf"]).toContain("  area = true\n");
+  });
+
+  it.each(["source", "providers", "count", "for_each", "lifecycle", "depends_on"])(
+    "of a variable to %s is refused",
+    async (newName) => {
+      await using client = await TestClient.start({ "main.tf": 'variable "a|" {}\n' });
+      const answer = client.at("textDocument/rename", { newName });
+      await expect(answer).rejects.toThrow(`A variable cannot be "${newName}"`);
+    },
+  );
+});
