@@ -192,6 +192,21 @@ resource "lab_object" "b" {
     expect(await rewrites({ "main.tf": main, ...other })).toEqual({});
   });
 
+  it("is not offered where a number names an instance, and no call may stand", async () => {
+    const main = '«»resource "lab_object" "a" {\n  count = 2\n}\n';
+    const use = (name: string): string =>
+      `resource "lab_object" "b" {\n  count = 2\n  lifecycle {\n    ${name} = [lab_object.a[count.index]]\n  }\n}\n`;
+    expect(await rewrites({ "main.tf": main, "b.tf": use("other") })).not.toEqual({});
+    expect(await rewrites({ "main.tf": main, "b.tf": use("replace_triggered_by") })).toEqual({});
+  });
+
+  it("is not offered where a name of a loop hides the list", async () => {
+    const main = (name: string): string =>
+      `locals {\n  names = ["a"]\n}\n«»resource "lab_object" "a" {\n  count = length(local.names)\n  x     = [for ${name} in [{ names = [1] }] : local.names[count.index]]\n}\n`;
+    expect(await rewrites({ "main.tf": main("each_one") })).not.toEqual({});
+    expect(await rewrites({ "main.tf": main("local") })).toEqual({});
+  });
+
   it("is not offered where objects of single instances were moved before", async () => {
     const main = '«»resource "lab_object" "a" {\n  count = 1\n}\n';
     const moved = "moved {\n  from = lab_object.a[0]\n  to   = lab_object.b\n}\n";

@@ -185,11 +185,12 @@ function numberUses(
   const edits: SpanEdit[] = [];
   const isList = (each: Expression | undefined): boolean =>
     each !== undefined && list !== undefined && text.slice(each.start, each.end) === list;
+  // The list is of a local value.
+  const isTaken = (name: string | undefined): boolean =>
+    name === "count" || name === "each" || name === "local";
   const visit = (at: Expression, parent: Expression | undefined): boolean => {
     if (at.source.text !== text) return false;
-    if (at.kind === "for" && [at.keyName, at.valueName].some((each) => isInstanceName(each))) {
-      return false;
-    }
+    if (at.kind === "for" && [at.keyName, at.valueName].some(isTaken)) return false;
     if (at.kind !== "scope-traversal" || at.root !== "count") {
       return [...childExpressions(at)].every((child) => visit(child, at));
     }
@@ -209,10 +210,6 @@ function numberUses(
     return true;
   };
   return visit(expression, undefined) ? edits : undefined;
-}
-
-function isInstanceName(name: string | undefined): boolean {
-  return name === "count" || name === "each";
 }
 
 function isElement(
@@ -249,8 +246,9 @@ function useEdits(
   if (next !== undefined) return undefined;
   const parent = chain.at(-2);
   if (parent?.kind === "index" && parent.collection === traversal) {
-    // The keys are the numbers as texts; an import says where to in names alone.
-    if (list !== undefined || blocks[0]?.type === "import") return undefined;
+    // The keys are the numbers as texts; where names alone may stand, a call may not.
+    const isNamed = blocks[0]?.type === "import" || WHOLE_IS_NAMED.has(attribute.name);
+    if (list !== undefined || isNamed) return undefined;
     const { start, end } = parent.key;
     return [
       { start, end: start, newText: "tostring(" },

@@ -78,6 +78,7 @@ describe("sort keys", () => {
     ["they are sorted", "{ «»a = 1, b = 2 }"],
     ["one is not constant", "{ «»b = 1, (var.a) = 2 }"],
     ["one is there twice", "{ «»b = 1, a = 2, b = 3 }"],
+    ["two are the same text otherwise written", '{ «»"\u00e9" = 1, "e\u0301" = 2, a = 3 }'],
     ["a comment is between items on a line", "{ «»b = 1, /* a */ a = 2 }"],
     ["a line has two items", "{\n    «»c = 1, b = 2\n    a = 3\n  }"],
     ["an item begins behind a comment", "{\n    «»b = 1\n    /* a */ a = 3\n  }"],

@@ -53,8 +53,9 @@ function haveDifferentKeys(pieces: readonly Piece[]): boolean {
 }
 
 function keyOf({ key }: ObjectItem): string | undefined {
-  if (key.literal !== undefined) return key.literal;
-  return key.expression.kind === "string" ? key.expression.value : undefined;
+  const { literal, expression } = key;
+  // Texts that are the same when they are normalized are one key, of which the last counts.
+  return (literal ?? (expression.kind === "string" ? expression.value : undefined))?.normalize();
 }
 
 /** The edit that sorts pieces; none where they are sorted. Commas stay at their places. */

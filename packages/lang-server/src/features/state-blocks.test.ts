@@ -103,6 +103,10 @@ describe("blocks about objects", () => {
     );
   });
 
+  it("are not offered in a file of overrides", async () => {
+    expect(await offered({ "a_override.tf": '«»resource "lab_object" "a" {\n}\n' })).toEqual({});
+  });
+
   it("are not offered for what is read, in a body, or in a text with mistakes", async () => {
     for (const main of [
       'data "lab_object" «»"a" {\n}\n',

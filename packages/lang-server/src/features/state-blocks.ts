@@ -5,7 +5,7 @@ import { itemLines } from "../document/item-span.ts";
 import { uriOf } from "../document/locate.ts";
 import type { FileIndex } from "../index/file-index.ts";
 import { type ModuleSymbol, shortName, symbolText } from "../index/symbol.ts";
-import type { Workspace } from "../index/workspace.ts";
+import { isOverride, type Workspace } from "../index/workspace.ts";
 import { behind } from "./behind.ts";
 import { formattedEdits, type SpanEdit } from "./formatted-edits.ts";
 import { argumentOf, declaredObject, topBlockAt } from "./top-block.ts";
@@ -20,7 +20,7 @@ export function stateBlocks(workspace: Workspace, path: string, offset: number):
   if (found === undefined || found.attribute !== undefined) return [];
   const { index, block } = found;
   const symbol = declaredObject(block);
-  if (symbol === undefined || block.type === "data") return [];
+  if (symbol === undefined || block.type === "data" || isOverride(path)) return [];
   const lines = itemLines(index.file, block);
   if (lines === undefined) return [];
   const address = symbolText(symbol);

@@ -139,6 +139,16 @@ describe("conversion between syntaxes", () => {
     expect(await converted(name, text)).toBeUndefined();
   });
 
+  it.for([
+    ["a word would become a template", ['"a" {\n    when = destroy\n  }']],
+    ["steps would be done in another order", ['"a" {\n  }', '"b" {\n  }', '"a" {\n  }']],
+  ] as const)("is not offered where of provisioners %s", async ([, provisioners]) => {
+    const text = (list: readonly string[]): string =>
+      `resource "lab_object" "a" {\n${list.map((each) => `  provisioner ${each}\n`).join("")}}\n`;
+    expect(await converted("main.tf", text(provisioners))).toBeUndefined();
+    expect(await converted("main.tf", text(['"a" {\n  }', '"b" {\n  }']))).toContain("provisioner");
+  });
+
   it("is not offered where the other file is there", async () => {
     expect(await converted("a.tf", "locals {\n}\n", { "a.tf.json": "{}" })).toBeUndefined();
     expect(await converted("a.tf.json", '{"locals": {}}', { "a.tf": "" })).toBeUndefined();

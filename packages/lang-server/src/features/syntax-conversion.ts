@@ -1,5 +1,6 @@
 import { dirname, join } from "node:path";
 import {
+  type Body,
   exportJson,
   formatFile,
   hasErrors,
@@ -17,6 +18,9 @@ import { type FeatureContext, shapeContext } from "./feature-context.ts";
 
 /** The name of a file of the configuration, and the way in which it is written. */
 const NAME = /^(?<stem>.*)\.(?<extension>tf|tofu)(?<json>\.json)?$/s;
+
+/** Arguments of provisioners that are words. */
+const WORDS: ReadonlySet<string> = new Set(["when", "on_failure"]);
 
 /**
  * Offers to write a file of the configuration in the other syntax: in JSON one without comments, in native syntax one of which it is known what is a
@@ -66,8 +70,26 @@ function inJsonSyntax(text: string): string | undefined {
   if (file.diagnostics.length > 0 || hasComments(file) || file.body.items.length === 0) {
     return undefined;
   }
+  if (!keepsProvisioners(file.body)) return undefined;
   const { text: json, diagnostics } = exportJson(file);
   return diagnostics.length > 0 ? undefined : json;
+}
+
+/** Whether no word of theirs becomes a template, and those of a kind stand together, as they do in JSON. */
+function keepsProvisioners({ items }: Body): boolean {
+  const kinds: string[] = [];
+  return items.every((item) => {
+    if (item.kind !== "block") return true;
+    const { type, labels, body } = item;
+    if (type === "provisioner") {
+      if (body.items.some((each) => each.kind === "attribute" && WORDS.has(each.name)))
+        return false;
+      const kind = labels[0]?.value ?? "";
+      if (kinds.at(-1) !== kind && kinds.includes(kind)) return false;
+      kinds.push(kind);
+    }
+    return keepsProvisioners(body);
+  });
 }
 
 function hasComments({ tokens }: SyntaxFile): boolean {

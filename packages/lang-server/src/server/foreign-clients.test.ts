@@ -154,7 +154,7 @@ describe("bytes", () => {
     expect(await client.server.ended).toBe(1);
   });
 
-  it.each(["-1", "many", "99999999999", ""])(
+  it.each(["-1", "many", "99999999999", "", "2\r\nContent-Length: 99999999999"])(
     "that announce %s bytes end the server",
     async (length) => {
       await using client = await RawClient.initialized();

@@ -5,7 +5,7 @@ const MAX_MESSAGE_BYTES = 128 * 1024 * 1024;
 const MAX_HEAD_BYTES = 8192;
 /** Of a head. The first line of a request of a browser, for which a port of this machine may be one of a page, is none. */
 const FIELD = /^[a-z-]+:/i;
-const LENGTH = /^content-length:[ \t]*(\d+)[ \t]*\r?$/im;
+const LENGTH = /^content-length:[ \t]*(\d+)[ \t]*$/i;
 
 /**
  * Passes the bytes of a client on as they are, and fails where it is not known how long a message is, or where it is longer than any:
@@ -43,7 +43,9 @@ export class FramedInput extends Transform {
         done(new Error("the head of a message has a line without a field"));
         return;
       }
-      const [, length] = LENGTH.exec(this.#head.slice(0, end + 2)) ?? [];
+      const lengths = fields.filter((field) => /^content-length:/i.test(field));
+      // Of several it is not known which one is meant.
+      const [, length] = (lengths.length === 1 && LENGTH.exec(lengths[0] ?? "")) || [];
       if (length === undefined || Number(length) > MAX_MESSAGE_BYTES) {
         done(new Error(`a message has ${length ?? "no known number of"} bytes`));
         return;
