@@ -28,8 +28,38 @@ describe("a rename", () => {
     await expectAll({
       "m/main.tf": 'output "zo|ne" {\n  value = 1\n}\n',
       "main.tf":
-        'module "m" {\n  source = "./m"\n  count  = 2\n}\nlocals {\n  a = module.m[local.i].zone\n  b = [module.m[*].zone, module.m.*.zone, (module.m)[*].zone.x[0]]\n  c = values(module.m)[*].zone\n  d = "${module.m[local.i].zone}"\n}\n',
+        'module "m" {\n  source = "./m"\n  count  = 2\n}\nlocals {\n  a = module.m[local.i].zone\n  b = [module.m[*].zone, module.m.*.zone, (module.m)[*].zone.x[0]]\n  c = values(module.m)[*].zone\n  f = { for k, m in module.m : m.zone => [m.zone, [for n in module.m : n.zone]] if m.zone != k }\n  d = "${module.m[local.i].zone}"\n}\n',
       "b.tf.json": '{"locals":{"e":"${module.m[local.i].zone} ${module.m[*].zone}"}}',
+    });
+  });
+
+  it("leaves what a loop of something else has under a name that stands for instances", async () => {
+    const loops = "[for m in module.m : [for m in local.l : m.zone]], [for m in local.l : m.zone]";
+    const found = await renamed({
+      "m/main.tf": 'output "zo|ne" {\n  value = 1\n}\n',
+      "main.tf": `module "m" {\n  source = "./m"\n  count  = 2\n}\nlocals {\n  a = [${loops}]\n}\n`,
+    });
+    expect(found).toEqual({ "m/main.tf": 'output "area" {\n  value = 1\n}\n' });
+  });
+
+  it("changes what settings are made of", async () => {
+    await expectAll({
+      "main.tf":
+        'variable "zo|ne" {}\nterraform {\n  backend "s3" {\n    bucket = "b-${var.zone}"\n  }\n  encryption {\n    key_provider "pbkdf2" "k" {\n      passphrase = var.zone\n    }\n  }\n}\n',
+      "b.tf.json": '{"terraform":{"backend":{"s3":{"key":"${var.zone}"}}}}',
+    });
+  });
+
+  it("changes references in quotes", async () => {
+    const found = await renamed({
+      "main.tf":
+        'resource "lab_server" "zo|ne" {\n}\nresource "lab_server" "b" {\n  depends_on = ["lab_server.zone", "lab_server.c"]\n  name       = "lab_server.zone"\n}\n',
+    });
+    expect(found["main.tf"]).toContain('["lab_server.area", "lab_server.c"]');
+    expect(found["main.tf"]).toContain('name       = "lab_server.zone"');
+    await expectAll({
+      "main.tf":
+        'provider "lab" {\n  alias = "zo|ne"\n}\ndata "lab_server" "a" {\n  provider = "lab.zone"\n}\n',
     });
   });
 

@@ -7,6 +7,8 @@ import {
   childExpressions,
   type Expression,
   expressionReferences,
+  jsonExpression,
+  nativeForm,
   parseReference,
   type ScopeTraversal,
   type SyntaxNode,
@@ -231,7 +233,8 @@ export class NameCollector {
   }
 
   /** An address such as `module.a.lab_server.b[0]`: the calls in it, which are all of one that is of a module. */
-  #address(expression: Expression): readonly string[] {
+  #address(written: Expression): readonly string[] {
+    const expression = unquoted(written);
     const calls: string[] = [];
     if (expression.kind !== "scope-traversal") {
       this.#expression(expression);
@@ -291,7 +294,10 @@ export class NameCollector {
 
   #settings(body: Body): void {
     for (const item of body.items) {
-      if (item.kind !== "block" || item.type !== "required_providers") continue;
+      if (item.kind !== "block" || item.type !== "required_providers") {
+        this.#early(item);
+        continue;
+      }
       for (const entry of item.body.items) {
         if (entry.kind !== "attribute" || entry.expression.kind !== "object") continue;
         for (const { key, value } of entry.expression.items) {
@@ -301,6 +307,18 @@ export class NameCollector {
           this.providers.set(entry.name, source);
         }
       }
+    }
+  }
+
+  /** What is known before a run may stand in settings, such as where the state is kept; other names there are of the settings. */
+  #early(item: Attribute | Block): void {
+    if (item.kind === "block") {
+      for (const inner of item.body.items) this.#early(inner);
+      return;
+    }
+    if (item.name === "required_version") return;
+    for (const traversal of expressionReferences(item.expression)) {
+      if (traversal.root === "var" || traversal.root === "local") this.#reference(traversal);
     }
   }
 
@@ -324,7 +342,11 @@ export class NameCollector {
 
   #item(item: Attribute | Block, iterators: ReadonlySet<string> = NONE): void {
     if (item.kind === "attribute") {
-      this.#expression(item.expression, iterators);
+      const { name, expression } = item;
+      const isList = name === "depends_on" && expression.kind === "tuple";
+      for (const each of isList ? expression.elements.map(unquoted) : [expression]) {
+        this.#expression(each, iterators);
+      }
       return;
     }
     if (item.type === "lifecycle") {
@@ -344,7 +366,8 @@ export class NameCollector {
     }
   }
 
-  #providerReference(expression: Expression): void {
+  #providerReference(written: Expression): void {
+    const expression = unquoted(written);
     if (expression.kind !== "scope-traversal") return;
     const [step] = expression.steps;
     const { source, root, start, rootEnd } = expression;
@@ -364,7 +387,29 @@ export class NameCollector {
   }
 
   /** The outputs of instances of a call that are taken together, or of which the key is not known: no reference ends with those. */
-  #instanceOutputs(expression: Expression, instances: Map<Expression, Expression>): void {
+  #instanceOutputs(
+    expression: Expression,
+    instances: Map<Expression, Expression>,
+    named: ReadonlyMap<string, string | undefined> = NO_CALLS,
+  ): void {
+    if (expression.kind === "for") {
+      const { collection, keyName, valueName } = expression;
+      this.#instanceOutputs(collection, instances, named);
+      const inner = new Map(named).set(valueName, callOf(collection));
+      if (keyName !== undefined) inner.set(keyName, undefined);
+      for (const child of [expression.key, expression.value, expression.condition]) {
+        if (child !== undefined) this.#instanceOutputs(child, instances, inner);
+      }
+      return;
+    }
+    if (expression.kind === "scope-traversal") {
+      const call = named.get(expression.root);
+      const [step] = expression.steps;
+      if (call !== undefined && step?.kind === "attribute-step") {
+        this.#use({ kind: "output", name: step.name }, stepSpan(step), [call]);
+      }
+      return;
+    }
     if (expression.kind === "splat") instances.set(expression.item, expression.from);
     if (expression.kind === "relative-traversal") {
       const { from } = expression;
@@ -374,7 +419,9 @@ export class NameCollector {
         this.#use({ kind: "output", name: step.name }, stepSpan(step), [call]);
       }
     }
-    for (const child of childExpressions(expression)) this.#instanceOutputs(child, instances);
+    for (const child of childExpressions(expression)) {
+      this.#instanceOutputs(child, instances, named);
+    }
   }
 
   #reference(traversal: ScopeTraversal): void {
@@ -427,6 +474,16 @@ export class NameCollector {
 }
 
 const NONE: ReadonlySet<string> = new Set();
+const NO_CALLS: ReadonlyMap<string, undefined> = new Map();
+
+/** A reference in quotes, as it once was written, and is still read. */
+function unquoted(expression: Expression): Expression {
+  if (expression.kind !== "string") return expression;
+  const { source, start, end, value } = expression;
+  if (source.text.slice(start + 1, end - 1) !== value) return expression;
+  const node = { kind: "string", source, start, end, value } as const;
+  return nativeForm(jsonExpression(node, [])).value ?? expression;
+}
 
 /** The name of the call whose instances an expression is. */
 function callOf(expression: Expression | undefined): string | undefined {
