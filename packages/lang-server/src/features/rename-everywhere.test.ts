@@ -42,6 +42,31 @@ describe("a rename", () => {
     expect(found).toEqual({ "m/main.tf": 'output "area" {\n  value = 1\n}\n' });
   });
 
+  it.each([
+    ["each.value", 'resource "a" "b" {\n  for_each = module.m\n  x        = each.value.zone\n}\n'],
+    ["an element of a loop", "locals {\n  a = [for m in module.m : m]\n}\n"],
+    ["an instance", "locals {\n  a = { b = module.m[0] }\n}\n"],
+    ["a template in JSON", '{"locals":{"a":"${module.m}"}}'],
+  ])("of an output is refused where %s has all of them", async (_what, text) => {
+    const path = text.startsWith("{") ? "main.tf.json" : "main.tf";
+    await using client = await TestClient.start({
+      "m/main.tf": 'output "zo|ne" {\n  value = 1\n}\n',
+      "calls.tf": 'module "m" {\n  source = "./m"\n  count  = 2\n}\n',
+      [path]: text,
+    });
+    const answer = client.at("textDocument/rename", { newName: "area" });
+    await expect(answer).rejects.toThrow(`${path} passes on all outputs of module.m`);
+  });
+
+  it("of an output is done where the instances are counted, or waited for", async () => {
+    const found = await renamed({
+      "m/main.tf": 'output "zo|ne" {\n  value = 1\n}\n',
+      "main.tf":
+        'module "m" {\n  source = "./m"\n  count  = 2\n}\noutput "o" {\n  value      = [length(module.m), keys(module.m), [for m in module.m : 1]]\n  depends_on = [module.m]\n}\n',
+    });
+    expect(Object.keys(found)).toEqual(["m/main.tf"]);
+  });
+
   it("changes what settings are made of", async () => {
     await expectAll({
       "main.tf":

@@ -89,6 +89,7 @@ export function rename(
   for (const each of declarations) requireInside(roots, each.path, symbol);
   if (symbol.kind !== "run") requireReadable(workspace, folder, symbol);
   if (symbol.kind === "variable") requireOneMeaning(workspace, folder, symbol);
+  if (symbol.kind === "output") requireKnownReaders(workspace, folder, symbol);
   const former = workspace.occurrences(folder, target).find(({ isHistory }) => isHistory);
   if (former !== undefined) {
     throw new RenameRefused(
@@ -199,6 +200,20 @@ function requireOneMeaning(workspace: Workspace, folder: string, symbol: ModuleS
     throw new RenameRefused(
       `The test ${relative(folder, path)} sets "${symbol.name}" for the module in ${relative(folder, other)} as well. Set it in the runs instead.`,
     );
+  }
+}
+
+/** Where all outputs of a call are passed on, one of them may be read by its name anywhere. */
+function requireKnownReaders(workspace: Workspace, folder: string, symbol: ModuleSymbol): void {
+  for (const caller of workspace.callersOf(folder)) {
+    for (const [path, { wholes }] of workspace.namesOf(caller)) {
+      for (const call of wholes) {
+        if (workspace.calledFolder(caller, call) !== folder) continue;
+        throw new RenameRefused(
+          `The file ${relative(folder, path)} passes on all outputs of module.${call}, and "${symbol.name}" may be read of those. Pass on what is needed alone first.`,
+        );
+      }
+    }
   }
 }
 

@@ -27,6 +27,8 @@ export interface FileNames {
   readonly providers: ReadonlyMap<string, string>;
   /** The runs of a test that are about a module of their own, with its source. */
   readonly runs: ReadonlyMap<string, string>;
+  /** The module calls of which all outputs are passed on. */
+  readonly wholes: ReadonlySet<string>;
 }
 
 /** The names of a file in native syntax. */
@@ -63,6 +65,7 @@ function namesIn(source: SourceFile, body: Body, role: FileRole): FileNames {
     calls: indexer.calls,
     providers: indexer.providers,
     runs: indexer.runs,
+    wholes: indexer.wholes,
   };
 }
 

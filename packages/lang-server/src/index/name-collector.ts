@@ -4,7 +4,6 @@ import {
   type AttributeStep,
   type Block,
   type Body,
-  childExpressions,
   type Expression,
   expressionReferences,
   jsonExpression,
@@ -13,6 +12,7 @@ import {
   type ScopeTraversal,
   type SyntaxNode,
 } from "@stackwright/lang";
+import { instanceUses } from "./instance-outputs.ts";
 import {
   type Declaration,
   type ModuleSymbol,
@@ -48,6 +48,7 @@ export class NameCollector {
   readonly calls = new Map<string, string>();
   readonly providers = new Map<string, string>();
   readonly runs = new Map<string, string>();
+  readonly wholes = new Set<string>();
   /** Whose module names are of, in a test. */
   #within: Pick<Occurrence, "run" | "isShared"> = {};
   #isTest = false;
@@ -345,7 +346,7 @@ export class NameCollector {
       const { name, expression } = item;
       const isList = name === "depends_on" && expression.kind === "tuple";
       for (const each of isList ? expression.elements.map(unquoted) : [expression]) {
-        this.#expression(each, iterators);
+        this.#expression(each, iterators, name === "depends_on");
       }
       return;
     }
@@ -379,49 +380,19 @@ export class NameCollector {
     this.#use({ kind: "provider", name: `${root}.${step.name}` }, stepSpan(step));
   }
 
-  #expression(expression: Expression, iterators: ReadonlySet<string> = NONE): void {
+  #expression(
+    expression: Expression,
+    iterators: ReadonlySet<string> = NONE,
+    isOrder = false,
+  ): void {
     for (const traversal of expressionReferences(expression)) {
       if (!iterators.has(traversal.root)) this.#reference(traversal);
     }
-    this.#instanceOutputs(expression, new Map());
-  }
-
-  /** The outputs of instances of a call that are taken together, or of which the key is not known: no reference ends with those. */
-  #instanceOutputs(
-    expression: Expression,
-    instances: Map<Expression, Expression>,
-    named: ReadonlyMap<string, string | undefined> = NO_CALLS,
-  ): void {
-    if (expression.kind === "for") {
-      const { collection, keyName, valueName } = expression;
-      this.#instanceOutputs(collection, instances, named);
-      const inner = new Map(named).set(valueName, callOf(collection));
-      if (keyName !== undefined) inner.set(keyName, undefined);
-      for (const child of [expression.key, expression.value, expression.condition]) {
-        if (child !== undefined) this.#instanceOutputs(child, instances, inner);
-      }
-      return;
+    const { outputs, wholes } = instanceUses(expression);
+    for (const { call, step } of outputs) {
+      this.#use({ kind: "output", name: step.name }, stepSpan(step), [call]);
     }
-    if (expression.kind === "scope-traversal") {
-      const call = named.get(expression.root);
-      const [step] = expression.steps;
-      if (call !== undefined && step?.kind === "attribute-step") {
-        this.#use({ kind: "output", name: step.name }, stepSpan(step), [call]);
-      }
-      return;
-    }
-    if (expression.kind === "splat") instances.set(expression.item, expression.from);
-    if (expression.kind === "relative-traversal") {
-      const { from } = expression;
-      const call = callOf(from.kind === "index" ? from.collection : instances.get(from));
-      const [step] = expression.steps;
-      if (call !== undefined && step?.kind === "attribute-step") {
-        this.#use({ kind: "output", name: step.name }, stepSpan(step), [call]);
-      }
-    }
-    for (const child of childExpressions(expression)) {
-      this.#instanceOutputs(child, instances, named);
-    }
+    if (!isOrder) for (const call of wholes) this.wholes.add(call);
   }
 
   #reference(traversal: ScopeTraversal): void {
@@ -474,7 +445,6 @@ export class NameCollector {
 }
 
 const NONE: ReadonlySet<string> = new Set();
-const NO_CALLS: ReadonlyMap<string, undefined> = new Map();
 
 /** A reference in quotes, as it once was written, and is still read. */
 function unquoted(expression: Expression): Expression {
@@ -483,18 +453,6 @@ function unquoted(expression: Expression): Expression {
   if (source.text.slice(start + 1, end - 1) !== value) return expression;
   const node = { kind: "string", source, start, end, value } as const;
   return nativeForm(jsonExpression(node, [])).value ?? expression;
-}
-
-/** The name of the call whose instances an expression is. */
-function callOf(expression: Expression | undefined): string | undefined {
-  if (expression?.kind === "parentheses") return callOf(expression.expression);
-  if (expression?.kind === "call") {
-    const [argument, ...others] = expression.arguments;
-    return expression.name === "values" && others.length === 0 ? callOf(argument) : undefined;
-  }
-  if (expression?.kind !== "scope-traversal" || expression.root !== "module") return undefined;
-  const [step, ...others] = expression.steps;
-  return step?.kind === "attribute-step" && others.length === 0 ? step.name : undefined;
 }
 
 function nameOf({ start, nameEnd }: Attribute): Span {
