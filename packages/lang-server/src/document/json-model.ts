@@ -63,9 +63,10 @@ export function readJsonBody(
   return { attributes, blocks };
 }
 
+/** Without elements, and as null, it may be no block, where an argument would be one too many. */
 function mayBeBlock(value: JsonSyntaxNode): boolean {
-  if (value.kind === "array") return value.elements.some(mayBeBlock);
-  return value.kind === "object" || value.kind === "invalid";
+  if (value.kind === "array") return value.elements.length === 0 || value.elements.some(mayBeBlock);
+  return value.kind === "object" || value.kind === "null" || value.kind === "invalid";
 }
 
 interface Header {

@@ -131,6 +131,12 @@ describe("conversion between syntaxes", () => {
       "main.tf.json",
       '{"resource": {"lab_object": {"a": {"b": {}}}}}',
     ],
+    [
+      "an empty list may be no blocks",
+      "main.tf.json",
+      '{"resource": {"lab_object": {"a": {"b": []}}}}',
+    ],
+    ["null may be no block", "main.tf.json", '{"resource": {"lab_object": {"a": {"b": null}}}}'],
     ["a name is there twice", "main.tf.json", '{"locals": {"a": 1, "a": 2}}'],
     ["the JSON has mistakes", "main.tf.json", '{"locals": {"a": }}'],
     ["something else stands at the top", "main.tf.json", '{"other": 1}'],
