@@ -24,6 +24,24 @@ it("finds many references in one line", IN_TIME, async () => {
   expect(found).toHaveLength(COUNT);
 });
 
+it("finds many references over calls in many files", { timeout: 10_000 }, async () => {
+  const names = Array.from({ length: 100 }, (_, at) => `f${at}`);
+  const uses = Array.from(
+    { length: 60 },
+    (_, at) => `output "o${at}" {\n  value = module.m.x\n}\n`,
+  );
+  const files = names.map((name) => [`${name}.tf`, uses.join("").replaceAll('"o', `"${name}_`)]);
+  await using client = await TestClient.start({
+    "m/main.tf": 'output "|x" {\n  value = 1\n}\n',
+    "z.tf": 'module "m" {\n  source = "./m"\n}\n',
+    ...Object.fromEntries(files),
+  });
+  const found = await client.at<Location[]>("textDocument/references", {
+    context: { includeDeclaration: false },
+  });
+  expect(found).toHaveLength(100 * 60);
+});
+
 it("counts many tokens of one line in bytes", IN_TIME, async () => {
   const general = { positionEncodings: ["utf-8"] };
   await using client = await TestClient.start({ "main.tf": ONE_LINE }, {}, {}, {}, undefined, {

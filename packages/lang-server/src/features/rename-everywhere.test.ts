@@ -67,6 +67,16 @@ describe("a rename", () => {
     expect(Object.keys(found)).toEqual(["m/main.tf"]);
   });
 
+  it("of an input is done where an override says that it is of the module", async () => {
+    const found = await renamed({
+      "m/main.tf": 'variable "zo|ne" {}\n',
+      "n/main.tf": 'variable "zone" {}\n',
+      "main.tf": 'module "m" {\n  source = "./n"\n  zone   = 1\n}\n',
+      "main_override.tf": 'module "m" {\n  source = "./m"\n}\n',
+    });
+    expect(found["main.tf"]).toContain("area   = 1");
+  });
+
   it("changes what settings are made of", async () => {
     await expectAll({
       "main.tf":

@@ -310,11 +310,13 @@ export class Workspace {
 
   /** The folder of the module that a call names, where that is a local path. */
   calledFolder(folder: string, call: string): string | undefined {
-    for (const [, { calls }] of this.namesOf(folder)) {
+    let found: string | undefined;
+    for (const [path, { calls }] of this.namesOf(folder)) {
       const source = calls.get(call);
-      if (source !== undefined) return localFolder(folder, source);
+      // Of overrides the last one counts.
+      if (source !== undefined && (found === undefined || isOverride(path))) found = source;
     }
-    return undefined;
+    return found === undefined ? undefined : localFolder(folder, found);
   }
 
   /** The sources of the required providers of a module, by local name. */
@@ -345,10 +347,14 @@ export class Workspace {
   /** The places of a symbol in one file. */
   occurrencesIn(path: string, folder: string, symbol: ModuleSymbol): PlacedOccurrence[] {
     const found = this.names(path)?.occurrences ?? [];
+    // Of one symbol in one file there are few ways to where it is declared.
+    const folders = new Map<string, string | undefined>();
     return found.flatMap((occurrence) => {
       if (!sameSymbol(occurrence.symbol, symbol)) return [];
-      const placed = this.#place(path, occurrence);
-      return placed?.folder === folder ? [placed] : [];
+      const { run, isShared, calls = [] } = occurrence;
+      const way = JSON.stringify([run, isShared, ...calls]);
+      if (!folders.has(way)) folders.set(way, this.#place(path, occurrence)?.folder);
+      return folders.get(way) === folder ? [{ ...occurrence, path, folder }] : [];
     });
   }
 
